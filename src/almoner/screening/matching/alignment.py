@@ -9,6 +9,7 @@ from rapidfuzz.distance import OSA
 
 from almoner.kit import abbreviations
 from almoner.screening.matching import tables
+from almoner.screening.matching.arabic_article import join_by_article
 from almoner.screening.matching.conventions import may_be_same_word_across_languages, spelling_pairs_differing_in_vowels
 from almoner.screening.matching.domain import Finding, PreparedName
 from almoner.screening.matching.spelling import consonant_key, normalise_text
@@ -35,8 +36,6 @@ _MOST_OMITTED: Final = 3
 """How many letters fewer than the usual form a word joined by the Arabic article may have."""
 _MISSPELT_KINDS: Final = ({"word"}, {"word", "place"})
 _UMLAUT: Final = re.compile("(?<=[aou])e|(?<=a)a")
-_SERVANT_OF: Final = re.compile("^abd(?:[aeu]|ou)[dlnrstz]$")
-"""The first part of ABDUL RAHMAN and the like, with the article."""
 _INITIALS: Final = re.compile(r"\b(\w)\. ?-?(\w)\.")
 _UMLAUT_LIKENESS: Final = 0.98
 _MOST_UNMATCHED: Final = 30
@@ -118,31 +117,6 @@ def _is_shortened(one: str, other: str) -> bool:
     """Whether ``one`` has letters of ``other`` in their order, at least two fewer: DEVELP for DEVELOPMENT."""
     rest = iter(other)
     return len(one) + 2 <= len(other) and all(letter in rest for letter in one)
-
-
-def join_by_article(written: str, first: str, second: str) -> tuple[str, ...]:
-    """Two words as people join them, if the name has the Arabic article between them: ABDULRAHMAN, ABDERRAHMAN."""
-    if first.startswith("abd"):
-        first = _SERVANT_OF.sub("abd", first)
-    if second.startswith("al") and len(second) > MIN_WORD_LENGTH and first + second in written:
-        second = second[2:]  # ALLAH is AL and LAH
-    elif not _has_article_between(written, first, second):
-        return ()
-    return tuple(f"{first}{vowel}{end}{second}" for vowel in "aeu" for end in ("", "l", second[0]))
-
-
-def _has_article_between(written: str, first: str, second: str) -> bool:
-    """Whether a text has the first word, a vowel with L or the second word's first letter, and the second word."""
-    place = written.find(second, len(first) + 2)
-    while place >= 0:
-        if (
-            written[place - 1] in ("l", second[0])
-            and written[place - 2] in "aeu"
-            and written.endswith(first, 0, place - 2)
-        ):
-            return True
-        place = written.find(second, place + 1)
-    return False
 
 
 @lru_cache(maxsize=32_768)

@@ -20,10 +20,10 @@ from almoner.kit import abbreviations
 from almoner.screening.matching import conventions, tables
 from almoner.screening.matching.alignment import (
     MIN_WORD_LENGTH,
-    join_by_article,
     max_edit_distance,
     word_similarity,
 )
+from almoner.screening.matching.arabic_article import join_by_article
 from almoner.screening.matching.domain import PhoneticName, PreparedName
 from almoner.screening.matching.posting_lists import PackedWords, PostingLists
 from almoner.screening.matching.sound_comparison import comparable_word_positions

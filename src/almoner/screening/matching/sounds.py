@@ -15,12 +15,12 @@ from typing import Final
 from anyascii import anyascii
 
 from almoner.screening.matching import tables
+from almoner.screening.matching.arabic_article import shorten_abdul, shorten_abdul_before_name
 from almoner.screening.matching.domain import PhoneticName
 from almoner.screening.matching.nonprofit_forms import fold_letter_variants, strip_non_latin_legal_forms
 from almoner.screening.matching.scripts import scripts_of_character
 from almoner.screening.matching.spelling import normalise_text
 from almoner.screening.matching.syllables import compute_coarse_syllabic_keys
-from almoner.screening.matching.transcription import strip_arabic_article
 
 _MOST_KEYS: Final = 6
 """The maximum number of keys of a word; the usual ones come first."""
@@ -54,7 +54,6 @@ _DIGRAPHS: Final[Mapping[str, tuple[str, ...]]] = {
 _ONE_LETTER: Final[Mapping[str, tuple[str, ...]]] = {**_LATIN, "c": ("K", "S"), "g": ("K",), "x": ("KS", "S")}
 _PIECES: Final = re.compile("|".join((*_DIGRAPHS, "[a-z]")))
 _DOUBLED: Final = re.compile(r"([a-z])\1+")
-_SERVANT: Final = re.compile(r"^abd(?:[aeou]+l?|l)(?=.{2})")
 _ARTICLE: Final = re.compile(r"^[aeu]l(?=.{3})")
 
 
@@ -73,7 +72,7 @@ def compute_latin_sound_keys(word: str) -> frozenset[str]:
     """The keys of a lower-case Latin word: ``qaddafi`` and ``gadhafi`` share one."""
     word = _DOUBLED.sub(r"\1", word[:_LONGEST_WORD])
     found = set(_plain_keys(word))
-    for shortened in (_SERVANT.sub("abd", strip_arabic_article(word)), _ARTICLE.sub("", word)):
+    for shortened in (shorten_abdul_before_name(shorten_abdul(word)), _ARTICLE.sub("", word)):
         if shortened != word:
             found |= _plain_keys(shortened)
     return frozenset(found)

@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 
 from anyascii import anyascii
 
+from almoner.screening.matching.arabic_article import shorten_abdul
+
 _MAX_LETTERS: Final = 24
 _UNITS: Final = re.compile("tch|sch|sh|zh|ch|kh|gh|th|dh|ph|dj|ts|tz|ck|ou|oo|ee|[a-zA-Z]")
 _DOUBLED: Final = re.compile(r"([a-df-np-z])\1+")
@@ -111,8 +113,6 @@ _DIGRAPH_OF_H: Final = re.compile("(s|z|k|t|d|g)h")
 """Digraphs that the other script may write as two letters with an H: ISHAQ, AZHAR."""
 _ASSIMILATED: Final = re.compile("(?<=..)ال(?=[تثدذرزسشصضطظلن].)")
 """An article within a word, assimilated to the next letter: SHAMSUDDIN, HAMDULLAH."""
-_SERVANT_ALONE: Final = re.compile(r"^abd[aeou]{1,2}[dlnrstz]?$")
-"""ABDUL of ABDUL HAQ, ABDUR of ABDUR RAHMAN: its article is assimilated to the next word."""
 _INSERTED: Final = {"h": 0.15, "y": 0.3, "w": 0.3}
 _INSERTED_VOWEL: Final = 0.04
 _SPELT_VOWEL: Final = 0.22
@@ -208,15 +208,10 @@ def _likeness(letters: Sequence[_Letter], units: Sequence[str], vowel: float) ->
     return max(0.0, 1 - _cost(letters, units, vowel) / size)
 
 
-def strip_arabic_article(word: str) -> str:
-    """ABD for ABDUL and the like, which other scripts write without the article of the next word."""
-    return "abd" if _SERVANT_ALONE.match(word) else word
-
-
 @lru_cache(maxsize=32_768)
 def transcription_likeness(text: str, script: str, latin_text: str) -> float:
     """How well ``latin_text`` transcribes ``text``: 1 if each letter has its usual transcription."""
-    spelt = [_latin_units(strip_arabic_article(latin_text) if script == "ARABIC" else latin_text)]
+    spelt = [_latin_units(shorten_abdul(latin_text) if script == "ARABIC" else latin_text)]
     if script in _MERGING:
         spelt = [tuple(_MERGED.get(unit, unit) for unit in spelt[0])]
     elif script == "ARABIC" and not _ASPIRATES.isdisjoint(text) and _DIGRAPH_OF_H.search(latin_text):

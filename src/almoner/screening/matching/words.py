@@ -12,6 +12,7 @@ from rapidfuzz.distance import OSA
 
 from almoner.kit import abbreviations
 from almoner.screening.matching import tables
+from almoner.screening.matching.arabic_article import is_assimilated_article, strip_case_articles
 from almoner.screening.matching.domain import Kind, PreparedName
 from almoner.screening.matching.nonprofit_forms import (
     strip_ambiguous_legal_form,
@@ -79,8 +80,6 @@ _PARTICLE_WEIGHT: Final = 0.3
 _LINK_WEIGHT: Final = 0.1
 _PATRONYMIC_LINKS: Final = frozenset("ibn bin bint binti".split())
 """Words before a father's name, which people omit."""
-_CASE_ARTICLES: Final = frozenset("ud ul ur us uz".split())
-"""The Arabic article with the case ending before it, as South Asian spellings write it apart."""
 _VOWELS: Final = re.compile("[aeiouy]+")
 _BETWEEN_NAMES: Final = re.compile(r"[\s,;]+")
 _YEAR: Final = re.compile(r"(?:18|19|20)\d\d")
@@ -313,24 +312,15 @@ def _without_weak(words: Sequence[str], *, initials: bool) -> Sequence[str]:
     return [
         word
         for word, following in zip_longest(words, words[1:], fillvalue="")
-        if not (word in STOP_WORDS or _is_assimilated_article(word, following)) or (initials and len(word) == 1)
+        if not (word in STOP_WORDS or is_assimilated_article(word, following)) or (initials and len(word) == 1)
     ] or words
 
 
 def _words_of_person(words: Sequence[str], given: str, written: Sequence[str]) -> Sequence[str]:
     """The words without particles and legal forms, unless these are one of two names: VAN NGUYEN, AL GORE, SA KIM."""
-    strong = _without_weak(_without_case_articles(words), initials=True)
+    strong = _without_weak(strip_case_articles(words), initials=True)
     several = len(strong) == 1 and sum(any(map(str.isalpha, part)) for part in _BETWEEN_NAMES.split(given)) > 1
     return written if several else strong
-
-
-def _without_case_articles(words: Sequence[str]) -> Sequence[str]:
-    """The words without the Arabic article in South Asian spelling: ABD UR RAHMAN, ZIA UL HAQ."""
-    return [
-        word
-        for word, following in zip_longest(words, words[1:], fillvalue="")
-        if not (word in _CASE_ARTICLES and following and word[-1] in ("l", following[0]))
-    ]
 
 
 def words_without_numbers(name: PreparedName) -> tuple[str, ...]:
@@ -341,11 +331,6 @@ def words_without_numbers(name: PreparedName) -> tuple[str, ...]:
 def strip_particles(words: Sequence[str]) -> Sequence[str]:
     """The words of a person's name that are no particles; all if it has no others."""
     return [word for word in words if len(word) == 1 or word not in STOP_WORDS] or words
-
-
-def _is_assimilated_article(word: str, following: str) -> bool:
-    """Whether a word is the Arabic article assimilated to the next word: AN-NUSRA, ASCH-SCHABAB."""
-    return len(word) > 1 and word[0] in "ae" and following.startswith(word[1:]) and following != word[1:]
 
 
 def _kind(word: str) -> Kind:
