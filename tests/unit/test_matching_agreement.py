@@ -115,6 +115,16 @@ def test_a_part_of_the_second_line_names_a_member_nearly() -> None:
         ("Phi Theta Kappa Alpha Alpha", "PHI THETA KAPPA", "ALPHA ALPHA CHAPTER", True),
         ("Phi Theta Kappa Alpha", "PHI THETA KAPPA", "ALPHA ALPHA CHAPTER", False),
         ("Alpha Phi Gamma Chapter", "ALPHA PHI ALPHA FRATERNITY", "GAMMA CHAPTER", False),
+        ("VFW Post 1881", "VETERANS OF FOREIGN WARS OF THE UNITED STATES", "1881 BISMARCK", True),
+        ("V.F.W. Post 1882", "VETERANS OF FOREIGN WARS OF THE UNITED STATES", "1881 BISMARCK", False),
+        ("VFW Auxiliary Post 1881", "VETERANS OF FOREIGN WARS OF THE UNITED STATES", "1881 BISMARCK", False),
+        ("VFW Bismarck", "VETERANS OF FOREIGN WARS OF THE UNITED STATES", "1881 BISMARCK", True),
+        ("VFW", "VETERANS OF FOREIGN WARS OF THE UNITED STATES", "1881 BISMARCK", False),
+        ("BPOE Lodge 660", "BENEVOLENT & PROTECTIVE ORDER OF ELKS OF THE USA", "0660 CHEYENNE", True),
+        ("I.B.E.W. Local Union 1547", "INTERNATIONAL BROTHERHOOD OF ELECTRICAL WORKERS", "1547 LOCAL UNION", True),
+        ("F O E 3006", "FRATERNAL ORDER OF EAGLES", "3006 LARAMIE", True),
+        ("FOP 3006", "FRATERNAL ORDER OF EAGLES", "3006 LARAMIE", False),
+        ("DAV 7", "DISABLED AMERICAN VETERANS AUXILIARY INC", "7 FAJARDO", False),
     ],
 )
 def test_a_member_is_called_by_its_words_as_often_as_it_has_them(

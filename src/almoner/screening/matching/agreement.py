@@ -68,6 +68,8 @@ _OTHER_KINDS: Final = frozenset(
     "crew daughters detachment junior ladies pack rebekah sons squadron troop women".split()
 )
 """Further words that say what kind of member one is."""
+_FEWEST_INITIALS: Final = 3
+_COUNTRY_OF_FAMILIES: Final = "usa"
 MEMBER_KINDS: Final = _CHAPTER_WORDS | _OTHER_KINDS
 """Words that say what kind of member of its family an organisation is."""
 
@@ -126,7 +128,8 @@ def _compare_with_lines(
         yield _deduct(
             compare_names(searched_name, _prepare(f"{first.name} {partly}")), "second_line", _PARTIAL_LINE_DEDUCTION
         )
-        if _is_usual_name(searched_name, first, second, stated):
+        ways = (searched_name.words, _write_out_initials(searched_name.words, first, second))
+        if any(_is_usual_name(words, first, second, stated) for words in ways):
             same = ScorePart("same", 1.0, searched_name.joined, both.listed)
             named = NameSimilarity(1.0, (same,), (), searched_name.name, both.listed)
             yield _deduct(named, "second_line", _PARTIAL_LINE_DEDUCTION)
@@ -138,16 +141,24 @@ def _compare_with_lines(
         yield whole
 
 
-def _is_usual_name(
-    searched_name: PreparedName, first: PreparedName, second: PreparedName, stated: Collection[str]
-) -> bool:
+def _write_out_initials(words: Sequence[str], first: PreparedName, second: PreparedName) -> Sequence[str]:
+    """The words with the first line for its initials, which may lack the country: VFW POST 8, BPOE LODGE 660."""
+    national = first.words[-1:] == (_COUNTRY_OF_FAMILIES,)
+    initials = "".join(word[0] for word in (first.words[:-1] if national else first.words))
+    if len(initials) < _FEWEST_INITIALS or words.count(initials) != 1 or initials in second.words:
+        return words
+    place = words.index(initials)
+    return (*words[:place], *first.words, *words[place + 1 :])
+
+
+def _is_usual_name(words: Sequence[str], first: PreparedName, second: PreparedName, stated: Collection[str]) -> bool:
     """Whether people call a member so: POST 8 of the American Legion, CHEYENNE ELKS LODGE 660.
 
     Every word is of one of the two lines, as often as there, or says what kind of member it is where the second line
     does not. It has the whole first line, or the telling word of it and the whole second line, in which a word counts
     more than a number.
     """
-    counts, own_counts = Counter(searched_name.words), Counter(second.words)
+    counts, own_counts = Counter(words), Counter(second.words)
     asked, own = set(counts), set(own_counts)
     kinds = _CHAPTER_WORDS - _AREAS - BRANCH_WORDS
     if own & (kinds | BRANCH_WORDS | _OTHER_KINDS):
