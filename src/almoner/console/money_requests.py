@@ -341,7 +341,8 @@ class DonationRequestPages:
         async with self._context.db.read() as tx:
             found = await donation_requests.held_overpayments(tx, after, query.limit + 1)
             total, _ = await donation_requests.held_overpayment_count_and_oldest(tx, MOST_COUNTED + 1)
-            shown = [_Payment(one, await _get(tx, one.donation_request_id)) for one in found]
+            paid = await donation_requests.find_many(tx, [one.donation_request_id for one in found])
+            shown = [_Payment(one, paid[one.donation_request_id]) for one in found]
             names = await partners.find_names(tx, [one.request.partner_id for one in shown])
             rows = [
                 (

@@ -31,6 +31,7 @@ from almoner.giving.checkout.donation_requests.schemas import DonationRequestRes
 from almoner.giving.checkout.donation_requests.store import count_for_operators as count_for_operators
 from almoner.giving.checkout.donation_requests.store import cursor_position_of as cursor_position_of
 from almoner.giving.checkout.donation_requests.store import find_id_by_payment_reference as find_id_by_payment_reference
+from almoner.giving.checkout.donation_requests.store import find_many as find_many
 from almoner.giving.checkout.donation_requests.store import (
     held_overpayment_count_and_oldest as held_overpayment_count_and_oldest,
 )

@@ -1,5 +1,6 @@
 """SQL for donation requests and partners' payments of them."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -116,6 +117,13 @@ async def find(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> Donati
         partner_id,
     )
     return _request(row) if row else None
+
+
+@across_partners("operators")
+async def find_many(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, DonationRequest]:
+    """Requests of any partner, by ID."""
+    rows = await tx.fetch(f"select {_COLUMNS} from donation_request where id = any($1)", request_ids)
+    return {row["id"]: _request(row) for row in rows}
 
 
 @across_partners("banking")
