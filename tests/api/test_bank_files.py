@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -103,6 +104,26 @@ async def test_m11_a_file_has_the_banks_characters_and_says_what_was_changed(
     assert [one.text for one in tree.iterfind(".//p:Cdtr/p:Nm", SPACE)] == [sent]
     assert tree.findtext(".//p:Dbtr/p:Nm", namespaces=SPACE) == "Example + Sohne"
     assert content.isascii()
+
+
+async def test_m11_a_file_is_written_only_as_it_was_released(
+    service_alone: Service, partner: Client, tmp_path: Path
+) -> None:
+    await given(service_alone, partner)
+    made = (await bank.made(service_alone, bank.own(tmp_path, "USD"))).file
+    assert made is not None
+    async with service_alone.db.write() as tx:
+        with pytest.raises(PaymentFileError, match="Only a released file can be written"):
+            service.decrypt_released_content(tx, made)
+        with pytest.raises(PaymentFileError, match="The note must have 1 to"):
+            await service.withdraw_file(tx, made.id, note="", withdrawn_by="one")
+    await bank.released(service_alone, made)
+    async with service_alone.db.write() as tx:
+        file = await service.get(tx, made.id)
+        with pytest.raises(PaymentFileError, match="was changed after it was created"):
+            service.decrypt_released_content(tx, replace(file, sha256=bytes(32)))
+        with pytest.raises(PaymentFileError, match="released and cannot be withdrawn"):
+            await service.withdraw_file(tx, made.id, note="too late", withdrawn_by="one")
 
 
 async def test_m11_a_payout_is_in_one_file_and_a_file_is_released_once(

@@ -13,6 +13,8 @@ from almoner.giving.accounting.monthly_reports import service as reports
 from almoner.giving.accounting.monthly_reports.domain import (
     LAYOUTS,
     OPENING,
+    MonthNotEnded,
+    ReportClosed,
     ReportLine,
     build_report_rows,
     closing_balances,
@@ -156,6 +158,26 @@ async def test_a_closed_month_stays_and_what_comes_later_is_of_the_next(
     assert "Month closed" in owner.text()
     for browser in (finance, owner):
         await browser.close()
+
+
+async def test_a_month_is_closed_once_and_only_when_it_is_over(service: Service, tenant: Tenant) -> None:
+    partner, month = tenant.partner, this_month(service)
+    following = (month + timedelta(days=32)).replace(day=1)
+    async with service.db.write() as tx:
+        with pytest.raises(MonthNotEnded):
+            await reports.request_report(tx, partner, following)
+        with pytest.raises(MonthNotEnded):
+            await reports.close_report(tx, partner, month, "finance")
+        await reports.request_report(tx, partner, month)
+        with pytest.raises(MonthNotEnded):
+            await reports.close_report(tx, partner, month, "finance")
+    service.clock.advance(timedelta(days=40))
+    async with service.db.write() as tx:
+        assert (await reports.close_report(tx, partner, month, "finance")).month == month
+        with pytest.raises(ReportClosed):
+            await reports.close_report(tx, partner, month, "finance")
+        with pytest.raises(ReportClosed):
+            await reports.request_report(tx, partner, month)
 
 
 async def test_finance_exports_a_month_that_says_what_it_is_of(service: Service, tenant: Tenant, api: Client) -> None:

@@ -8,11 +8,18 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
+from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.giving.checkout.donation_requests import store as donation_requests_store
-from almoner.giving.checkout.donation_requests.domain import DONATION_REQUEST, REQUEST_PAYMENT
+from almoner.giving.checkout.donation_requests.domain import (
+    DONATION_REQUEST,
+    MAX_BANK_REFERENCE,
+    MAX_NOTE,
+    REQUEST_PAYMENT,
+    DonationRequestError,
+)
 from almoner.giving.checkout.donations import store_requests as donations_store_requests
 from almoner.kit.states import Lifecycle
-from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -124,6 +131,41 @@ select gen_random_uuid(), $1, $2, 'direct',
 from gifts
 """
 """Of a partner 40 requests with 25 gifts in each, and so many gifts in none."""
+
+
+@pytest.mark.parametrize(
+    ("minor", "reference", "told"),
+    [
+        (1000, "", "the bank's reference must have 1 to"),
+        (1000, "x" * (MAX_BANK_REFERENCE + 1), "the bank's reference must have 1 to"),
+        (0, "TX", "the amount must be more than zero"),
+    ],
+)
+async def test_a_transfer_of_nothing_or_without_a_name_pays_no_request(
+    service: Service, api: Client, minor: int, reference: str, told: str
+) -> None:
+    request = await asked(service, api, 1000)
+    with pytest.raises(DonationRequestError, match=told):
+        await paid(service, request, minor, reference)
+    async with service.db.read() as tx:
+        named = uuid_of(service, "donationrequest", request["id"])
+        assert (await donation_requests.get(tx, ALL_PARTNERS, named)).paid_minor == 0
+
+
+@pytest.mark.parametrize("note", ["", "x" * (MAX_NOTE + 1)])
+async def test_who_decides_about_an_overpayment_says_why(service: Service, api: Client, note: str) -> None:
+    request = await asked(service, api, 1000)
+    over = await paid(service, request, 1500, factories.unique("TX"))
+    assert over.status == "held"
+    async with service.db.write() as tx:
+        with pytest.raises(DonationRequestError, match="the note must have 1 to"):
+            await donation_requests.return_overpayment(tx, over.id, note=note, decided_by="officer")
+        with pytest.raises(DonationRequestError, match="the note must have 1 to"):
+            await donation_requests.apply_overpayment(
+                tx, over.id, uuid_of(service, "donationrequest", request["id"]), note=note, decided_by="officer"
+            )
+        returned = await donation_requests.return_overpayment(tx, over.id, note="sent back", decided_by="officer")
+    assert (returned.status, returned.overpaid_minor) == ("returned", 500)
 
 
 async def test_p1_batches_are_found_by_indexes(empty_database: TestDatabase) -> None:

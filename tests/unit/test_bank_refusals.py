@@ -13,8 +13,11 @@ from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
     BankMovement,
     BankStatement,
+    LineStatus,
+    MatchedAs,
     StatementError,
     reject_unbookable_lines,
+    reopen_blocked_reason,
 )
 from almoner.giving.banking.payment_files import own_accounts_file
 from almoner.giving.banking.payment_files.domain import (
@@ -159,6 +162,22 @@ def test_m7_lines_that_the_ledger_cannot_hold_are_put_aside() -> None:
     kept = reject_unbookable_lines(BankStatement("1", "S1", "EUR", None, None, bytes(32), lines), TODAY)
     assert kept.movements == (line,)
     assert kept.rejected == ("line 1: it has an amount of zero", "line 3: the amount is too large")
+
+
+@pytest.mark.parametrize(
+    ("status", "matched_as", "told"),
+    [
+        ("open", None, "This line is open."),
+        ("dismissed", None, ""),
+        ("matched", "settlement", ""),
+        ("matched", "request", "This match has moved money in the ledger"),
+        ("matched", "disbursement", "This match has moved money in the ledger"),
+    ],
+)
+def test_m7_a_match_that_moved_money_is_not_undone(status: LineStatus, matched_as: MatchedAs | None, told: str) -> None:
+    reason = reopen_blocked_reason(status, matched_as)
+    assert reason.startswith(told)
+    assert bool(reason) is bool(told)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,21 @@
 """What can be a dispute of a payment, and who bears a lost one (M5)."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from almoner.giving.accounting.dispute_evidence.domain import (
+    MAX_TOTAL_BYTES,
+    Evidence,
+    EvidenceFile,
+    EvidenceStatus,
+    edit_blocked_reason,
+    file_rejection_reason,
+)
 from almoner.giving.accounting.disputes import domain as disputes_domain
 from almoner.giving.accounting.disputes.domain import DisputeOutcome
 from almoner.giving.checkout.payments.domain import DisputeStatus, ProviderDispute
@@ -53,3 +62,34 @@ def test_what_was_lost_is_borne_by_the_gift_as_far_as_it_is_owed_and_by_us(lost:
     gift, ours = disputes_domain.split_loss_with_nonprofit(Money(lost, "KWD"), Money(owed, "KWD"))
     assert gift + ours == Money(lost, "KWD")
     assert gift.minor == min(lost, owed)
+
+
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
+LATER = NOW + timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "status", "due_at", "told"),
+    [
+        ("draft", DisputeStatus.OPEN, LATER, ""),
+        ("rejected", DisputeStatus.OPEN, LATER, ""),
+        ("submitting", DisputeStatus.OPEN, LATER, "The evidence has already been submitted."),
+        ("submitted", DisputeStatus.OPEN, LATER, "The evidence has already been submitted."),
+        ("draft", DisputeStatus.WON, LATER, "This dispute is won."),
+        ("draft", DisputeStatus.LOST, LATER, "This dispute is lost."),
+        ("draft", DisputeStatus.OPEN, None, "The payment provider does not accept evidence for this dispute."),
+        ("draft", DisputeStatus.OPEN, NOW, "The deadline for evidence has passed."),
+    ],
+)
+def test_evidence_is_changed_and_submitted_only_while_the_provider_takes_it(
+    evidence: EvidenceStatus, status: DisputeStatus, due_at: datetime | None, told: str
+) -> None:
+    assert edit_blocked_reason(status, due_at, Evidence(UUID(int=1), evidence), NOW) == told
+
+
+def test_the_files_of_evidence_are_one_of_each_kind_and_as_large_as_providers_take() -> None:
+    file = EvidenceFile("receipt", "r.pdf", "application/pdf", MAX_TOTAL_BYTES - 10, bytes(32), "key", "ada", NOW)
+    evidence = Evidence(UUID(int=1), files=(file,))
+    assert file_rejection_reason(evidence, "receipt", 1).startswith("There is already a file of this kind")
+    assert file_rejection_reason(evidence, "customer_communication", 10) == ""
+    assert "at most 4.5 MB" in file_rejection_reason(evidence, "customer_communication", 11)
