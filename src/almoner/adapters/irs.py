@@ -183,7 +183,7 @@ def explain_unknown_format(first_line: str) -> str:
     if "\x00" in first_line or "\ufffd" in first_line:
         return "it is not UTF-8 text; if it is UTF-16, save it as UTF-8"
     if first_line.lstrip().startswith(("<", "{")):
-        return "it is a web page or an answer of a service; fetch the file again"
+        return "it is a web page or an error message from a server; download the file again"
     if first_line.upper().startswith("EIN,"):
         return "it is a business master file, to be loaded with `almoner registers import irs-bmf`"
     if first_line.startswith("PK"):
