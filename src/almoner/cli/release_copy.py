@@ -69,7 +69,7 @@ def _explanation_lines(found: CopyFinding, due: int) -> list[str]:
             lines.append(f"  detected        {iso_timestamp(claim.copy_detected_at)}")
     if claim is not None and outside is not None:
         behind = (outside.at - claim.generation_at).total_seconds()
-        lines.append(f"  storage as of   {iso_timestamp(outside.at)}: the database is {max(behind, 0):,.0f} s behind")
+        lines.append(f"  storage as of   {iso_timestamp(outside.at)}, {max(behind, 0):,.0f} s newer than the database")
     elif found.storage_error is not None:
         lines.append("  storage         cannot be read")
     lines.append(f"  due             {due:,} jobs, such as emails and deliveries. These jobs run after the release.")

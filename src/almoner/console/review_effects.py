@@ -87,7 +87,7 @@ async def _waiting(tx: Tx, subject: ReviewSubject, verdict: Verdict) -> list[str
         for count, one in ((applications, "application"), (applicants, "applicant"))
         if count
     ]
-    accepted = "Waiting for this decision, and then continuing with the next check"
+    accepted = "Continues with the next check after this decision"
     what = accepted if verdict == "accepted" else "Also rejected"
     return [f"{what}: {' and '.join(waiting)}."] if waiting else []
 
