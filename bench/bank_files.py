@@ -16,7 +16,7 @@ from uuid import UUID
 from almoner.giving.banking.payment_files import domain as payment_files_domain
 from almoner.giving.banking.payment_files import iso20022
 from almoner.giving.banking.payment_files.domain import CreditTransfer, CreditTransferInitiation, OwnAccount
-from almoner.giving.checkout.donations.domain import DisbursementBatch
+from almoner.giving.checkout.donations.domain import DisbursementGrouping
 from almoner.giving.disbursing.disbursements.domain import new_disbursement
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address, Payee
 from almoner.kit.money import Money
@@ -37,7 +37,7 @@ def order() -> CreditTransferInitiation:
     other = AccountNumbers("gb", "55779911", "200000")
     payments = []
     for number in range(1, PAYMENTS + 1):
-        bucket = DisbursementBatch(UUID(int=1), UUID(int=number), "EUR")
+        bucket = DisbursementGrouping(UUID(int=1), UUID(int=number), "EUR")
         payout = replace(
             new_disbursement(UUID(int=number), bucket, AT), money=Money(1000 + number, "EUR"), status="SENT"
         )
@@ -52,14 +52,14 @@ def _template(asked: CreditTransferInitiation) -> bytes:
     return "".join(
         f"<CdtTrfTxInf><EndToEndId>{one.disbursement.end_to_end_id}</EndToEndId><InstdAmt>{one.disbursement.money.minor}</InstdAmt>"
         f"<Nm>{one.payee.holder}</Nm><IBAN>{one.payee.numbers.account}</IBAN></CdtTrfTxInf>"
-        for one in asked.payments
+        for one in asked.transfers
     ).encode()
 
 
 def _answer(asked: CreditTransferInitiation) -> bytes:
     rows = "".join(
         f"<TxInfAndSts><OrgnlEndToEndId>{one.disbursement.end_to_end_id}</OrgnlEndToEndId><TxSts>ACSC</TxSts></TxInfAndSts>"
-        for one in asked.payments
+        for one in asked.transfers
     )
     return (
         '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"><CstmrPmtStsRpt><GrpHdr><MsgId>B</MsgId>'

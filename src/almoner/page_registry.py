@@ -220,7 +220,7 @@ def _giving_pages(
     )
     pages = PageRenderer(db.deployment, TEMPLATES, catalogues)
     disclosures = giving_link_disclosures(settings)
-    hosted_page = DonationPages(db, pages, checkout, disclosures.notices)
+    hosted_page = DonationPages(db, pages, checkout, disclosures.legal_notices)
     links = GivingLinkPages(db, pages, hosted_page, checkout, limiter, disclosures)
     gifts = DonationStatusPages(db, PageRenderer(db.deployment, GIFT_TEMPLATES, catalogues), rules)
     statements = StatementPages(db, PageRenderer(db.deployment, STATEMENT_TEMPLATES, catalogues))

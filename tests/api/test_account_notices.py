@@ -82,7 +82,7 @@ async def test_what_the_nonprofit_saw_when_it_confirmed_is_not_told_again(
 async def bank_account(service: Service, record: dict[str, Any]) -> PayeeAccount:
     """The newest account of a verification's nonprofit."""
     async with service.db.read() as tx:
-        named = await payee_bank_accounts.newest_accounts(tx, None, 50)
+        named = await payee_bank_accounts.list_newest(tx, None, 50)
         of = tx.ids.decode("organisation", record["organisationId"])
     return next(one for one in named if one.organisation_id == of)
 

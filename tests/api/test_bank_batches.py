@@ -61,11 +61,11 @@ async def test_a_batch_that_is_booked_at_once_pays_each_of_its_payouts(
     }[how]
     content = camt.statement(reported, currency="USD")
     looked = await bank.stated(alone, content)
-    assert (looked.lines, looked.matched) == (4, 4)
+    assert (looked.open_line_count, looked.matched_line_count) == (4, 4)
     assert await statuses(partner) == {"PAID"}
     expected = [("B1", "dismissed", None), *((f"B1/{rank}", "matched", "disbursement") for rank in (1, 2, 3))]
     assert await kept(alone) == expected
-    assert (await bank.stated(alone, content)).lines == 0, "told again it is known"
+    assert (await bank.stated(alone, content)).open_line_count == 0, "told again it is known"
     back = camt.entry("R1", minor // 3, end_to_end=ends[0], returned="AC04", currency="USD")
     await bank.stated(alone, camt.statement(back, reference="S2", currency="USD", opening=-minor))
     assert await statuses(partner) == {"PAID", "RETURNED"}
@@ -80,7 +80,7 @@ async def test_what_the_bank_rejected_before_is_not_in_what_it_booked(alone: Ser
     assert status == "open"
     await bank.heard(alone, bank.answer(file, (ends[1], "RJCT")))
     looked = await bank.stated(alone, booked)  # each import looks at what is open
-    assert looked.matched == 3
+    assert looked.matched_line_count == 3
     assert sorted(one["status"] for one in await payouts(partner)) == ["PAID", "PAID", "RETURNED"]
 
 
@@ -93,7 +93,7 @@ async def test_another_sum_or_name_waits_for_a_person(alone: Service, partner: C
         camt.at_once("B4", -minor),
     )
     looked = await bank.stated(alone, camt.statement(*wrong, currency="USD"))
-    assert (looked.lines, looked.matched) == (4, 0)
+    assert (looked.open_line_count, looked.matched_line_count) == (4, 0)
     assert await statuses(partner) == {"SENT"}
 
 
@@ -108,7 +108,7 @@ async def test_a_file_that_was_never_released_is_booked_by_nobody(
     file = (await bank.made(alone, bank.own(tmp_path, "USD"))).file
     assert file is not None
     reported = camt.at_once("B1", -file.total.minor, names=(file.message_id,))
-    assert (await bank.stated(alone, camt.statement(reported, currency="USD"))).matched == 0
+    assert (await bank.stated(alone, camt.statement(reported, currency="USD"))).matched_line_count == 0
     assert await statuses(partner) == {"SENT"}
 
 

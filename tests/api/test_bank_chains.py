@@ -18,7 +18,7 @@ DAYS = 12
 
 async def gaps(alone: Service) -> list[StatementGap]:
     async with alone.db.read() as tx:
-        return await bank_statements.statement_gaps(tx, 100)
+        return await bank_statements.list_statement_gaps(tx, 100)
 
 
 async def named(alone: Service) -> list[str]:
@@ -110,9 +110,9 @@ async def test_m7_what_is_missing_waits_until_it_is_imported_or_explained(alone:
     assert (gap.reference, gap.opening_minor, str(gap.data_date)) == ("S4", 8, "2026-03-04")
     async with alone.db.read() as tx:
         assert [
-            (one.what, one.minor)
-            for one in await bank_statements.unreconciled_items(tx, 10)
-            if one.what == "bank_statement"
+            (one.kind, one.minor)
+            for one in await bank_statements.list_unreconciled_items(tx, 10)
+            if one.kind == "bank_statement"
         ] == [("bank_statement", 8)]
     outcome = await selfcheck.run_selfcheck(alone.db, bank_statements_checks.checks)
     assert [one.check.name for one in outcome.findings] == ["bank_statements.balances_are_continuous"]

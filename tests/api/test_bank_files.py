@@ -98,7 +98,7 @@ async def test_m11_a_file_has_the_banks_characters_and_says_what_was_changed(
     async with service_alone.db.read() as tx:
         [changed] = await service.transliterated_texts(tx, made.file.id)
     sent = f"{name} 'O' + Lodz"
-    assert (changed.account_id, changed.name, changed.sent) == (proposed.id, "holder", sent)
+    assert (changed.account_id, changed.field_name, changed.sent_text) == (proposed.id, "holder", sent)
     content = await bank.released(service_alone, made.file)
     tree = etree.fromstring(content)
     assert [one.text for one in tree.iterfind(".//p:Cdtr/p:Nm", SPACE)] == [sent]
@@ -195,7 +195,7 @@ async def test_euros_go_by_sepa_where_sepa_is(service_alone: Service, partner: C
     assert found[0][0] == "SEPA"
     assert tree.findtext(".//p:CdtrAgt//p:BICFI", namespaces=SPACE) == "TCZBTR2A"
     reported = await bank.heard(service_alone, answer(file, whole="ACSC"))
-    assert reported.confirmed == 2
+    assert reported.confirmed_count == 2
 
 
 async def test_the_day_of_a_file_is_near(service_alone: Service, tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ async def test_m11_an_answer_confirms_and_returns_and_a_repeated_one_changes_not
     paid, rejected, open_ = await ends(partner)
     content = answer(file, (paid, "ACSC"), (rejected, "RJCT"), (open_, "ACSP"), payments=3)
     reported = await bank.heard(service_alone, content)
-    assert (reported.confirmed, reported.returned_count) == (1, 1)
+    assert (reported.confirmed_count, reported.returned_count) == (1, 1)
     standing = {one["endToEndId"]: one["status"] for one in await payouts(partner)}
     assert {standing[paid], standing[open_]} == {"PAID", "SENT"}
     assert standing[rejected] == "RETURNED"
@@ -225,16 +225,16 @@ async def test_m11_an_answer_confirms_and_returns_and_a_repeated_one_changes_not
         "RECEIVED_PAYMENT",
     ]
     again = await bank.heard(service_alone, content)
-    assert (again.counts, again.confirmed, again.returned_count) == ({}, 0, 0)
+    assert (again.counts, again.confirmed_count, again.returned_count) == ({}, 0, 0)
     late = await bank.heard(service_alone, answer(file, whole="ACCC", message="B2"))
-    assert (late.confirmed, late.returned_count) == (1, 0)
+    assert (late.confirmed_count, late.returned_count) == (1, 0)
     ids = service_alone.db.deployment.ids
     [other] = [one["id"] for one in await payouts(partner) if one["endToEndId"] == rejected]
     assert [ids.encode("disbursement", one) for one in late.contradicted_disbursement_ids] == [other], (
         "it was told as paid, too"
     )
     async with service_alone.db.read() as tx:
-        held = await disbursements.active_holds(tx)
+        held = await disbursements.list_active_holds(tx)
     assert [(one.decided_by, other in one.note) for one in held] == [("rule", True)], "in the place of the return's"
     assert {one["endToEndId"]: one["status"] for one in await payouts(partner)}[rejected] == "RETURNED"
 
@@ -251,7 +251,7 @@ async def test_m11_a_rejection_is_not_believed_against_the_statement(service_alo
     assert (reported.returned_count, reported.contradicted_disbursement_ids, payout["status"]) == (0, [name], "PAID")
     assert (await gift(partner, made))["status"] == "DISBURSED"
     async with service_alone.db.read() as tx:
-        assert [(one.decided_by, payout["id"] in one.note) for one in await disbursements.active_holds(tx)] == [
+        assert [(one.decided_by, payout["id"] in one.note) for one in await disbursements.list_active_holds(tx)] == [
             ("rule", True)
         ]
     with pytest.raises(DisbursementError, match="import the one with the return"):
@@ -341,12 +341,16 @@ async def test_m11_what_cannot_be_done_keeps_none_of_the_others_back_and_is_done
     owner = await asyncpg.connect(service_alone.database.owner_dsn)
     await owner.execute(FAULTY % known[1])
     reported = await bank.heard(service_alone, answer(file, whole="ACSC"))
-    assert (reported.confirmed, [why for _, why in reported.refused]) == (2, ["not this one"])
+    assert (reported.confirmed_count, [why for _, why in reported.refused_disbursements]) == (2, ["not this one"])
     assert Counter(one["status"] for one in await payouts(partner)) == {"PAID": 2, "SENT": 1}
     await owner.execute("drop function faulty cascade")
     await owner.close()
     reported = await bank.heard(service_alone, answer(file, whole="ACSC"))
-    assert (reported.confirmed, reported.refused, reported.contradicted_disbursement_ids) == (1, [], [])
+    assert (reported.confirmed_count, reported.refused_disbursements, reported.contradicted_disbursement_ids) == (
+        1,
+        [],
+        [],
+    )
     assert (await bank.heard(service_alone, answer(file, whole="ACSC"))).counts == {}
 
 
@@ -390,7 +394,7 @@ async def test_m11_an_answer_that_tells_of_other_payments_than_ours_changes_noth
     with pytest.raises(PaymentFileError, match=r"pain\.008.*; .*9 payments.*; .*no batch"):
         await bank.heard(service_alone, every)
     assert [one["status"] for one in await payouts(partner)] == ["SENT"]
-    assert (await bank.heard(service_alone, with_facts(right, total="24.370", amount=ours))).confirmed == 1
+    assert (await bank.heard(service_alone, with_facts(right, total="24.370", amount=ours))).confirmed_count == 1
 
 
 @pytest.mark.parametrize(

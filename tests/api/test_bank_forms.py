@@ -44,7 +44,7 @@ async def donor(alone: Service, partner: Client) -> tuple[Giving, str]:
 async def imported(alone: Service, content: bytes, matched: int = 1) -> list[BankLine]:
     """A statement without a problem, of which so many lines are matched now."""
     looked = await bank.stated(alone, content)
-    assert (list(looked.problems), looked.matched) == ([], matched)
+    assert (list(looked.problems), looked.matched_line_count) == ([], matched)
     return await lines(alone)
 
 
@@ -82,7 +82,7 @@ async def test_m7_what_is_not_needed_may_be_missing(alone: Service, partner: Cli
     content = without(camt.statement(came("B1", 2500, named), currency="USD"), *left_out)
     [line] = await imported(alone, content)
     assert (line.matched_as, line.movement.minor, line.movement.currency) == ("donation", 2500, "USD")
-    assert (await bank.stated(alone, content)).kept == 0
+    assert (await bank.stated(alone, content)).new_statement_count == 0
 
 
 PLACES: Final = {
@@ -228,7 +228,7 @@ async def test_m7_a_packed_file_of_many_days_is_read_whole(
     assert [one.matched_as for one in await imported(alone, packed, 3)] == ["donation"] * 3
     again = zipped(("inner.zip", packed), ("report.xml", camt.statement().replace(b"camt.053", b"camt.052")))
     looked = await bank.stated(alone, again)
-    assert looked.kept == 0
+    assert looked.new_statement_count == 0
     assert [one.partition(" but ")[0] for one in looked.problems] == ["report.xml: This is not a bank statement"]
 
 
@@ -263,9 +263,9 @@ async def test_m7_a_bank_counts_its_statements_anew(alone: Service, partner: Cli
         content = camt.statement(entry, currency="USD", reference="001", day=day, opening=2500 * (rank - 1))
         content = content.replace(b"<Id>001</Id>", name.encode() if "<" in name else b"<Id>001</Id>")
         assert len(await imported(alone, content)) == rank
-        assert (await bank.stated(alone, content)).kept == 0
+        assert (await bank.stated(alone, content)).new_statement_count == 0
     async with alone.db.read() as tx:
-        assert await bank_statements.statement_gaps(tx, 10) == []
+        assert await bank_statements.list_statement_gaps(tx, 10) == []
     assert await books.in_bank(alone, "USD") == 5000
 
 

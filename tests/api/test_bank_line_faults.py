@@ -11,7 +11,7 @@ from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.checks import checks
 from almoner.giving.banking.bank_statements.domain import BankLine, StatementError
-from almoner.giving.banking.bank_statements.flows import ImportProgress
+from almoner.giving.banking.bank_statements.flows import StatementImportProgress
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.kit.errors import NotFound
 from almoner.platform.observability import selfcheck
@@ -36,7 +36,7 @@ async def partner(alone: Service) -> AsyncIterator[Client]:
     await api.close()
 
 
-async def heard(alone: Service, *entries: Entry, name: str = "S1", opening: int = 0) -> ImportProgress:
+async def heard(alone: Service, *entries: Entry, name: str = "S1", opening: int = 0) -> StatementImportProgress:
     """An officer has imported a statement in dollars."""
     return await bank.stated(alone, camt.statement(*entries, reference=name, currency="USD", opening=opening))
 
@@ -82,7 +82,7 @@ async def test_m7_a_line_that_is_refused_waits_and_the_next_go_on(alone: Service
     looked = await heard(
         alone, camt.entry("B1", 700, words=request["reference"], currency="USD"), came("B2", 200, request["reference"])
     )
-    assert (looked.lines, looked.matched) == (2, 1)
+    assert (looked.open_line_count, looked.matched_line_count) == (2, 1)
     found = await lines(alone)
     assert (found["B1"].reason, found["B1"].booking_error) == ("refused", "the transfer B1 has already been recorded")
     assert found["B2"].matched_as == "request"
@@ -109,7 +109,7 @@ async def test_m7_what_the_database_refuses_keeps_no_other_line_back(alone: Serv
     assert await books.balanced(alone)
     # The next import looks again.
     again = await heard(alone, came("R2", -2400, second), name="S2")
-    assert (again.lines, again.matched) == (2, 1)
+    assert (again.open_line_count, again.matched_line_count) == (2, 1)
 
 
 async def test_m7_of_two_alike_that_go_back_the_one_that_was_noted_may_be_told_last(
@@ -136,11 +136,11 @@ async def test_a_statement_whose_file_was_made_again_changes_nothing_but_what_is
     request = await asked(alone, partner, 700, 300)
     first = camt.statement(came("B1", 700, request["reference"]), reference="S1", currency="USD")
     again = first.replace(b"2026-03-02T20:00:00", b"2026-03-03T07:00:00")
-    assert (await bank.stated(alone, first)).kept == 1
-    assert (await bank.stated(alone, again)).kept == 0
+    assert (await bank.stated(alone, first)).new_statement_count == 1
+    assert (await bank.stated(alone, again)).new_statement_count == 0
     grown = await heard(alone, came("B1", 700, request["reference"]), came("B2", 300, request["reference"]))
-    assert (grown.kept, grown.lines, grown.matched) == (1, 1, 1)
-    assert (await bank.stated(alone, first)).kept == 0
+    assert (grown.new_statement_count, grown.open_line_count, grown.matched_line_count) == (1, 1, 1)
+    assert (await bank.stated(alone, first)).new_statement_count == 0
     with pytest.raises(StatementError, match=r"statement has changed\.\nB1 of 2026-03-02: 7.00 USD\nB2"):
         await heard(alone, came("B1", 70, request["reference"]), came("B2", 30, request["reference"]))
     assert [one["status"] for one in await requests(partner)] == ["PAID"]
@@ -195,7 +195,7 @@ async def test_people_assign_what_a_provider_paid_out(alone: Service, partner: C
     with pytest.raises(StatementError, match="the referenced record already has another line"):
         await assign("B3")
     async with alone.db.read() as tx:
-        assert await bank_statements.missing_provider_payouts(tx, 10) == []
+        assert await bank_statements.list_missing_provider_payouts(tx, 10) == []
     assert (await lines(alone))["B2"].matched_as == "settlement"
 
 
@@ -208,7 +208,7 @@ async def test_m7_a_report_that_comes_to_nothing_waits_for_no_line(alone: Servic
     await heard(alone, came("B1", 5, "interest"))
     async with alone.db.read() as tx:
         assert (
-            await bank_statements.missing_provider_payouts(tx, 10),
+            await bank_statements.list_missing_provider_payouts(tx, 10),
             await bank_statements.count_unreconciled(tx),
         ) == (
             [],
@@ -261,7 +261,7 @@ async def test_m7_a_payout_that_was_taken_back_comes_with_the_next_one_and_is_ex
     assert [one.check.name for one in outcome.findings] == ["bank_statements.provider_payouts_arrived"]
     await explain("po_failed")
     async with alone.db.read() as tx:
-        assert await bank_statements.unreconciled_items(tx, 10) == []
+        assert await bank_statements.list_unreconciled_items(tx, 10) == []
     await consistent(alone)
     with pytest.raises(NotFound):
         await explain("po_failed")

@@ -8,7 +8,7 @@ import pytest
 
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import BankLine, OpenLineReason, StatementError
-from almoner.giving.banking.bank_statements.flows import ImportProgress
+from almoner.giving.banking.bank_statements.flows import StatementImportProgress
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import PaymentConfirmation
 from tests.support import bank, books, camt, factories
@@ -28,7 +28,7 @@ async def partner(alone: Service) -> AsyncIterator[Client]:
     await api.close()
 
 
-async def heard(alone: Service, *entries: Entry, reference: str = "S1", off: int = 0) -> ImportProgress:
+async def heard(alone: Service, *entries: Entry, reference: str = "S1", off: int = 0) -> StatementImportProgress:
     """An officer has imported a statement in dollars."""
     return await bank.stated(alone, camt.statement(*entries, reference=reference, currency="USD", off=off))
 
@@ -61,11 +61,11 @@ def moved(
 async def test_a_partners_transfer_pays_its_request(alone: Service, partner: Client) -> None:
     request = await asked(alone, partner, 700, 300)
     looked = await heard(alone, moved("B1", 700, f"donations {request['reference'].replace('-', ' ')}"))
-    assert (looked.kept, looked.lines, looked.matched) == (1, 1, 1)
+    assert (looked.new_statement_count, looked.open_line_count, looked.matched_line_count) == (1, 1, 1)
     [now] = await requests(partner)
     assert (now["status"], now["paidAmount"]) == ("PARTLY_PAID", 700)
     again = await heard(alone, moved("B1", 700, f"donations {request['reference'].replace('-', ' ')}"))
-    assert (again.kept, again.lines) == (0, 0)
+    assert (again.new_statement_count, again.open_line_count) == (0, 0)
     await heard(alone, moved("B2", 400, request["reference"]), reference="S2")
     assert [one["status"] for one in await requests(partner)] == ["PAID"]
 
@@ -128,7 +128,7 @@ async def test_entries_that_a_bank_counts_in_each_statement_are_others_in_the_ne
         counted = reported.replace(b"<AcctSvcrRef>GONE</AcctSvcrRef>", b"").replace(
             b"<Ntry>", b"<Ntry><NtryRef>1</NtryRef>"
         )
-        assert (await bank.stated(alone, counted)).matched == 1
+        assert (await bank.stated(alone, counted)).matched_line_count == 1
     assert len(await lines(alone)) == 2
 
 
@@ -243,9 +243,9 @@ async def test_m7_a_month_with_faults_of_every_kind_all_found_none_invented(alon
     # The doubles come last: which of two is the fault is said by their order.
     chance.shuffle(right)
     looked = await heard(alone, *right, *wrong.values())
-    assert (looked.lines, looked.matched) == (len(right) + len(wrong), len(right))
+    assert (looked.open_line_count, looked.matched_line_count) == (len(right) + len(wrong), len(right))
     again = await heard(alone, moved("P1", -2437, end_to_end=known[1]), reference="month")
-    assert again.lines == len(wrong) + 1
+    assert again.open_line_count == len(wrong) + 1
     wrong["seen_before"] = moved("P1", -2437)
     async with alone.db.read() as tx:
         waiting = await bank_statements.list_lines(tx, 100, any_status=False)

@@ -230,15 +230,15 @@ async def test_m7_a_month_of_bank_lines_with_faults_of_every_kind_all_found_none
     matched = 0
     reported, late = out_of_turn(month)
     for number, content in reported:
-        matched += (await bank.stated(own, content)).matched
+        matched += (await bank.stated(own, content)).matched_line_count
         async with own.db.read() as tx:
-            missing = [one.reference for one in await bank_statements.statement_gaps(tx, 100)]
+            missing = [one.reference for one in await bank_statements.list_statement_gaps(tx, 100)]
         assert missing == ([f"D{number}"] if number == late + 1 else []), "the statement before it is missing"
-    matched += (await bank.stated(own, camt.statement(*month.euros, reference="E", currency="EUR"))).matched
+    matched += (await bank.stated(own, camt.statement(*month.euros, reference="E", currency="EUR"))).matched_line_count
     async with own.db.read() as tx:
         found = await tx.fetch("select bank_reference, reason, status from bank_statement_line")
         held = await tx.fetch("select split_part(provider_payment, '/', 1), reason from unallocated_payment")
-        unbanked = await bank_statements.missing_provider_payouts(tx, 10_000)
+        unbanked = await bank_statements.list_missing_provider_payouts(tx, 10_000)
     waiting = Counter((month.twins.get(row[0], row[0]), row[1]) for row in found if row["status"] == "open")
     assert waiting == month.waiting
     assert Counter(tuple(row) for row in held) == month.held

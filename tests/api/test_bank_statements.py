@@ -89,7 +89,7 @@ async def test_m7_a_statement_of_ours_is_believed_however_the_account_is_written
     await begun(giving)
     moved = came("B1", 2500, await reference(giving))
     content = camt.statement(moved, currency="USD", account=camt.other(account))
-    assert (await bank.stated(alone, content, bank.all_own(tmp_path))).matched == 1
+    assert (await bank.stated(alone, content, bank.all_own(tmp_path))).matched_line_count == 1
     assert [one.account for one in await lines(alone)] == ["12345678"]
 
 
@@ -103,7 +103,7 @@ async def test_m7_a_csv_is_of_an_account_of_ours(alone: Service, tmp_path: Path)
     assert "Main account" in reported
     assert "no account of ours in EUR" in reported
     mapping.write_text(f'account = "NL91 ABNA 0417 1643 00"\ncurrency = "EUR"\n{columns}')
-    assert (await bank.stated(alone, content, ours, mapping)).lines == 1
+    assert (await bank.stated(alone, content, ours, mapping)).open_line_count == 1
     assert [one.account for one in await lines(alone)] == [camt.ACCOUNT]
 
 
@@ -114,7 +114,7 @@ async def test_m7_production_believes_no_statement_before_our_accounts_are_set(
         content = camt.statement(camt.entry("B1", 500))
         [reported] = await refused(alone, content)
         assert "set ALMONER_BANK_ACCOUNTS to a TOML file of our accounts" in reported
-        assert (await bank.stated(alone, content, bank.all_own(tmp_path))).lines == 1
+        assert (await bank.stated(alone, content, bank.all_own(tmp_path))).open_line_count == 1
 
 
 @pytest.mark.parametrize("first", [OURS, SPACED])
@@ -157,7 +157,7 @@ async def test_m7_a_credit_that_is_taken_back_is_no_double_and_holds_payouts_bac
     first, second = await lines(alone)
     assert (first.matched_as, second.status, second.reason) == ("donation", "open", OpenLineReason.TAKEN_BACK)
     async with alone.db.read() as tx:
-        [hold] = await disbursements.active_holds(tx)
+        [hold] = await disbursements.list_active_holds(tx)
         gift = await tx.fetchrow("select id, partner_id, organisation_id from donation")
         assert gift is not None
         assert (hold.partner_id, hold.organisation_id) == (gift["partner_id"], gift["organisation_id"])
@@ -169,7 +169,7 @@ async def test_m7_a_credit_that_is_taken_back_is_no_double_and_holds_payouts_bac
         )
     await bank.stated(alone, camt.statement(came("B9", 1, "interest"), currency="USD", reference="S3"))
     async with alone.db.read() as tx:
-        assert await disbursements.active_holds(tx) == [], (
+        assert await disbursements.list_active_holds(tx) == [], (
             "what people have released is not held again by the same line"
         )
 
@@ -225,12 +225,12 @@ async def test_m7_what_is_wrong_with_some_lines_keeps_no_other_one_out(alone: Se
     ]
     assert [one.movement.minor for one in await lines(alone)] == [500, 800]
     async with alone.db.read() as tx:
-        [incomplete] = await bank_statements.statement_gaps(tx, 10)
+        [incomplete] = await bank_statements.list_statement_gaps(tx, 10)
     assert "could not be read: line 2: the booking date 9999-12-31" in incomplete.explanation
     assert "bank_statements.lines_are_readable" in await found_by_selfcheck(alone)
     corrected = [entries[0], camt.entry("B2", 600), camt.entry("B3", 700), entries[3]]
     looked = await bank.stated(alone, camt.statement(*corrected, reference="S" * 80))
-    assert (looked.kept, looked.problems) == (1, [])
+    assert (looked.new_statement_count, looked.problems) == (1, [])
     assert [one.movement.minor for one in await lines(alone)] == [500, 800, 600, 700]
     assert "bank_statements.lines_are_readable" not in await found_by_selfcheck(alone)
 
@@ -238,10 +238,10 @@ async def test_m7_what_is_wrong_with_some_lines_keeps_no_other_one_out(alone: Se
 async def test_m7_lines_that_cannot_be_read_are_explained_by_people(alone: Service) -> None:
     await bank.stated(alone, camt.statement(camt.entry("B1", 500), camt.entry("B2", 600, day="9999-12-31")))
     async with alone.db.write() as tx:
-        [incomplete] = await bank_statements.statement_gaps(tx, 10)
+        [incomplete] = await bank_statements.list_statement_gaps(tx, 10)
         await bank_statements.record_gap_explanation(tx, incomplete.id, note="booked by hand", explained_by="officer")
     async with alone.db.read() as tx:
-        assert await bank_statements.statement_gaps(tx, 10) == []
+        assert await bank_statements.list_statement_gaps(tx, 10) == []
 
 
 async def found_by_selfcheck(alone: Service) -> set[str]:

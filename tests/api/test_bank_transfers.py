@@ -63,7 +63,7 @@ async def test_a_transfer_is_confirmed_arrives_and_is_settled_at_once(giving: Gi
     name = f"T1-{named}"
     words = f"gift rf{named[2:4]} {named[4:8].lower()}-{named[8:].lower()} thank you"
     looked = await stated(giving, came(name, 2500, words), reference=f"S1-{named}")
-    assert looked.matched == 1
+    assert looked.matched_line_count == 1
     assert (await line(giving, name)).matched_as == "donation"
     now = await donation(giving)
     assert (now["status"], now["amount"], now["settledAmount"]["amount"]) == ("RECEIVED_PAYMENT", 2500, 2500)
@@ -333,7 +333,7 @@ async def test_m7_a_report_without_a_bank_line_is_told_until_its_line_comes(givi
 
     async def unbanked() -> list[tuple[int, int]]:
         async with giving.service.db.read() as tx:
-            found = await bank_statements.missing_provider_payouts(tx, 1000)
+            found = await bank_statements.list_missing_provider_payouts(tx, 1000)
         return [(one.payout.net_minor, one.candidate_line_count) for one in found if one.payout.reference == name]
 
     assert await unbanked() == [(2400, 0)]
@@ -399,7 +399,7 @@ async def test_m7_a_month_of_transfers_with_one_fault_of_every_kind(service: Ser
     lines.append(came(f"M{twice}b-{named[twice]}", 2500, named[twice]))
     lines.append(came(f"M{seen}-{named[seen]}", 2500, named[seen]))
     looked = await stated(donors[0], *lines, reference=f"M-{named[0]}")
-    assert looked.matched >= len(lines) - 1
+    assert looked.matched_line_count >= len(lines) - 1
     reported: dict[int, list[str]] = {}
     for rank, donor in enumerate(donors):
         now = [one.reason.value for one in await held(donor)]

@@ -297,7 +297,7 @@ async def test_h7_many_declines_of_one_partner_alert_and_ask_all_its_donors_for_
     raised = await street.value("select raised_at from card_testing_alert")
     assert raised - started <= timedelta(minutes=10)
     async with street.service.db.read() as tx:
-        assert list(await card_testing.active_alert_ends_by_partner(tx)) == [
+        assert list(await card_testing.list_active_alert_ends_by_partner(tx)) == [
             await tx.fetchval("select partner_id from donation_session limit 1")
         ]
     innocent, other = street.browser("192.0.2.60"), street.browser("192.0.2.61")
@@ -349,7 +349,7 @@ async def test_h7_paid_gifts_count_as_tries_that_were_no_declines(street: Street
             "select partner_id, address_hash, device_hash from card_attempt order by started_at limit 1"
         )
         assert row is not None
-        seen = await card_testing_store.recent_declines(
+        seen = await card_testing_store.count_recent_declines(
             tx, Partner(row["partner_id"]), BrowserFingerprint(row["address_hash"], row["device_hash"])
         )
     assert seen == RecentDeclines(by_address=2, by_device=2, declines=6, attempts=9)

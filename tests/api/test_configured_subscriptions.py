@@ -9,7 +9,7 @@ from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.service import ConfigurationInput
 from almoner.validation.ongoing.eligibility import service as eligibility
-from almoner.validation.ongoing.eligibility.domain import EligibilityInput
+from almoner.validation.ongoing.eligibility.domain import NewEligibilitySubscription
 from almoner.validation.ongoing.monitoring import service as monitoring
 from tests.support import eligibility as activities
 from tests.support import factories, validation
@@ -53,7 +53,9 @@ async def monitored(service: Service, api: Client, tenant: Tenant, of: str, conf
 async def judged(service: Service, api: Client, tenant: Tenant, of: str, configuration: UUID) -> dict[str, Any]:
     """The same for what an organisation does."""
     async with service.db.write() as tx:
-        made = await eligibility.create(tx, tenant.partner, EligibilityInput(of, configuration_id=configuration))
+        made = await eligibility.create(
+            tx, tenant.partner, NewEligibilitySubscription(of, configuration_id=configuration)
+        )
         text = tx.ids.encode("eligibilitysubscription", made.id)
     await service.drain()
     return await activities.shown(api, {"id": text})

@@ -11,10 +11,10 @@ from PIL import Image
 
 from almoner.console import review_cases
 from almoner.console.review_words import (
+    evaluation_step_facts,
     format_fact_value,
     rejection_reason_text,
     review_reasons_text,
-    step_facts,
 )
 from almoner.kit.evidence import EvaluationStep
 from almoner.kit.time import iso_timestamp
@@ -166,7 +166,7 @@ async def test_the_applicants_email_is_shown_before_it_is_sent(
     recipient = f"We send an email to {submissions.ADA['email']} in German."
     for part in (
         *("Ihr Antrag wurde angenommen", recipient, "A new organisation is created from the details in the request."),
-        *("and then continuing with the next check: 1 application.", "without a second person"),
+        *("Continues with the next check after this decision: 1 application.", "without a second person"),
     ):
         assert part in accepting, part
     asked = (await reviewer.get(f"{case}/reject")).text
@@ -364,7 +364,7 @@ def test_several_reasons_are_sentences() -> None:
 def test_parts_of_a_score_are_shown_in_words() -> None:
     parts = [["same", 1.0, "rivers", "rivers"], ["asked_only", 0.0, "hope", ""]]
     step = EvaluationStep("name", "pass", facts={"parts": parts, "reason": "script_not_supported", "listed": None})
-    assert step_facts(step, str) == [
+    assert evaluation_step_facts(step, str) == [
         ("parts", "Same word +1.00: rivers, rivers; Only in the entered name +0.00: hope"),
         ("reason", "Script not supported"),
     ]

@@ -12,7 +12,7 @@ from almoner.giving.checkout.donation_requests import service as donation_reques
 from almoner.giving.checkout.donation_requests.domain import (
     DonationRequestError,
     DonationRequestPayment,
-    UninvoicedPartnerCurrency,
+    PartnerCurrency,
 )
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.kit.time import iso_timestamp
@@ -119,7 +119,7 @@ async def test_too_little_waits_for_the_next_period(service: Service, api: Clien
         await partners.update_donation_settings(tx, tenant.partner, request_minimum_multiple=20)
     await factories.direct(service, api, amount=1999)
     service.clock.advance(days=NEXT_PERIOD)
-    assert (await run(service)).waiting > 0
+    assert (await run(service)).waiting_count > 0
     assert await requests(api) == []
     await factories.direct(service, api, amount=1)
     assert await requests(api) == []
@@ -239,7 +239,7 @@ async def test_many_runs_at_once_ask_once(service: Service, api: Client) -> None
 async def test_a_run_that_died_is_finished_by_the_next(service: Service, api: Client, tenant: Tenant) -> None:
     made = [await factories.direct(service, api, amount=amount) for amount in (5, 6, 7)]
     service.clock.advance(days=NEXT_PERIOD)
-    of = UninvoicedPartnerCurrency(tenant.partner.id, "USD")
+    of = PartnerCurrency(tenant.partner.id, "USD")
     async with service.db.write() as tx:
         _, more = await donation_requests.add_due_donations_to_request(tx, of, limit=2)
     assert more
@@ -378,7 +378,7 @@ async def test_what_is_too_much_for_one_request_goes_into_the_next_and_keeps_nob
             await factories.direct(alone, first, amount=amount)
         made = await factories.direct(alone, other, amount=70_000)
         alone.clock.advance(days=NEXT_PERIOD)
-        assert len((await run(alone)).made) == 4
+        assert len((await run(alone)).created_requests) == 4
         assert (await gift(other, made))["status"] == "REQUESTED_PAYMENT"
         found = (await requests(first))[::-1]
         whole = [(one["amount"], one["donationIdsCount"], one["status"]) for one in found]
@@ -398,7 +398,7 @@ async def test_a_request_is_full_at_the_end_of_a_batch_as_well(service: Service,
     for amount in (MAX_MINOR - 1, 1, 2, 3):
         await factories.direct(service, api, amount=amount)
     service.clock.advance(days=NEXT_PERIOD)
-    of, more, finished = UninvoicedPartnerCurrency(tenant.partner.id, "USD"), True, []
+    of, more, finished = PartnerCurrency(tenant.partner.id, "USD"), True, []
     while more:
         async with service.db.write() as tx:
             made, more = await donation_requests.add_due_donations_to_request(tx, of, limit=2)

@@ -13,7 +13,7 @@ import pytest
 
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
-from almoner.giving.checkout.donation_requests.domain import UninvoicedPartnerCurrency
+from almoner.giving.checkout.donation_requests.domain import PartnerCurrency
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
@@ -209,7 +209,7 @@ async def gives_directly(world: World) -> None:
 
 async def is_asked(world: World) -> None:
     await donation_requests_flows.invoice_partner(
-        world.service.db, UninvoicedPartnerCurrency(world.tenant.partner.id, "USD"), immediately=True
+        world.service.db, PartnerCurrency(world.tenant.partner.id, "USD"), immediately=True
     )
 
 

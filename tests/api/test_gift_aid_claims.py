@@ -129,7 +129,7 @@ async def test_the_lifecycle_of_a_claim(charity_: Cause) -> None:
 async def listed(of: Cause) -> list[Any]:
     """The charity's claims, newest first."""
     async with of.service.db.read() as tx:
-        return list(await gift_aid_claims.newest_claims(tx, of.id, 10))
+        return list(await gift_aid_claims.list_newest_claims(tx, of.id, 10))
 
 
 async def test_only_charities_of_the_united_kingdom_claim(service: Service, api: Client) -> None:

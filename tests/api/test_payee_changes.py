@@ -141,7 +141,7 @@ async def test_what_was_sent_is_in_no_file_while_its_nonprofit_waits(
         made = await bank.made(service, ours)
         if made.file is not None:  # also of what other tests have sent
             await bank.withdrawn(service, made.file)
-        ids = [service.db.deployment.ids.encode("disbursement", one.id) for one in made.held]
+        ids = [service.db.deployment.ids.encode("disbursement", one.id) for one in made.disbursements_on_hold]
         return payout["id"] in ids
 
     assert not await left_out()

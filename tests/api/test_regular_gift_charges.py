@@ -136,7 +136,7 @@ async def test_what_only_the_donor_can_put_right_is_not_tried_again(service: Ser
     url = await donations_flows.create_payment_page_for_subscription_date(work, donation_id)
     assert url == await donations_flows.create_payment_page_for_subscription_date(work, donation_id)
     async with service.db.write() as tx:
-        attempt = await payments.current_attempt(tx, donation_id)
+        attempt = await payments.find_current_attempt(tx, donation_id)
         assert attempt is not None
         assert attempt.provider_payment_id is not None
         assert await provider_test.pay_with_card(tx, attempt.provider_payment_id, Card(CARD))

@@ -102,10 +102,14 @@ async def test_m7_what_does_not_go_with_our_books_is_an_exception_with_its_reaso
     assert other.exceptions == 1
     assert await reasons(service, euro.provider.only()) == ["other_currency"]
     async with service.db.read() as tx:
-        shown = [one for one in await settlements.list_unmatched_lines(tx, 100_000) if one.stored.provider == "fake_b"]
+        shown = [
+            one for one in await settlements.list_unmatched_lines(tx, 100_000) if one.stored_line.provider == "fake_b"
+        ]
     assert len(shown) == 6
-    assert [one.booked_in for one in shown if one.stored.reason == "settled_before"] == [done.reference]
-    assert [one.booked_in for one in shown if one.stored.reason == "unknown_payment"] == [None]
+    assert [one.booked_in_report_reference for one in shown if one.stored_line.reason == "settled_before"] == [
+        done.reference
+    ]
+    assert [one.booked_in_report_reference for one in shown if one.stored_line.reason == "unknown_payment"] == [None]
     assert await books.held(service, "USD", "fake_b") == 2500
     assert await books.balanced(service)
 

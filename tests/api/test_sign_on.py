@@ -41,7 +41,7 @@ async def test_a_provisioned_member_signs_in_by_the_subject(here: Setup) -> None
     ada = await here.member("ada", externalId="ada")
     arrival = await here.sign_in()
     assert (entered(arrival).person.id, entered(arrival).sign_in.method) == (ada.id, "provider")
-    assert arrival.onward == "/account/here"
+    assert arrival.redirect_path == "/account/here"
     again = entered(await here.sign_in())
     assert again.person.id == ada.id
     assert again.secret != entered(arrival).secret
@@ -64,7 +64,7 @@ async def test_what_is_asked_of_the_provider(here: Setup, evil: HostileProvider)
     ((form, headers),) = evil.token_requests
     assert headers["authorization"] == "Basic YWxtb25lci1jbGllbnQ6YS1zZWNyZXQlMkZ3aXRoJTNBc2lnbnM="
     assert "client_secret" not in form
-    assert form["code_verifier"] not in away.url + away.kept
+    assert form["code_verifier"] not in away.url + away.cookie_value
     assert len(form["code_verifier"]) >= 43
 
 
@@ -261,7 +261,7 @@ async def test_a_proof_is_fresh_of_the_same_person_and_in_the_same_sign_in(here:
     evil.person = {"sub": "ada"}
     other = entered(await here.sign_in()).sign_in
     assert (await _again(here, first, came_back=other)).reason is SsoRefusalReason.STATE
-    assert (await here.sign_in("proof", first.id, first)).entered is None
+    assert (await here.sign_in("proof", first.id, first)).sign_in_or_second_factor is None
     async with here.service.db.read() as tx:
         proved = await tx.fetchval("select authenticated_at from sign_in where id = $1", first.id)
     assert proved > first.authenticated_at

@@ -48,9 +48,9 @@ async def needed(here: Setup) -> PendingSecondFactor:
     """Back from the provider, with no sign-in."""
     before = await here.count("sign_in")
     arrival = await here.sign_in()
-    assert isinstance(arrival.entered, PendingSecondFactor)
+    assert isinstance(arrival.sign_in_or_second_factor, PendingSecondFactor)
     assert await here.count("sign_in") == before
-    return arrival.entered
+    return arrival.sign_in_or_second_factor
 
 
 async def is_owner(here: Setup, one: NewSignIn) -> bool:

@@ -45,7 +45,7 @@ async def held(giving: AtStripe) -> list[tuple[str, str]]:
     """Who holds payouts to the nonprofit, and why."""
     await giving.giving.service.drain()
     async with giving.giving.service.db.read() as tx:
-        return [(one.decided_by, one.note) for one in await disbursements.active_holds(tx)]
+        return [(one.decided_by, one.note) for one in await disbursements.list_active_holds(tx)]
 
 
 async def gift_of(giving: AtStripe) -> dict[str, Any]:

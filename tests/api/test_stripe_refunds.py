@@ -206,4 +206,4 @@ async def holds_for(giving: AtStripe, refund: str) -> list[str]:
     """Who holds payouts to the nonprofit for this refund."""
     await giving.giving.service.drain()
     async with giving.giving.service.db.read() as tx:
-        return [one.decided_by for one in await disbursements.active_holds(tx) if refund in one.note]
+        return [one.decided_by for one in await disbursements.list_active_holds(tx) if refund in one.note]

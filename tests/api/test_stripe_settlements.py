@@ -115,7 +115,7 @@ async def test_m7_what_is_none_of_a_gift_is_listed_for_a_person(stripe: Stripe, 
     account.open_dispute(giving.session["id"])
     account.pay_out()
     assert await fetched(stripe) == JobDone()
-    found = {one.stored.line.payment: one.stored for one in await unbooked(stripe)}
+    found = {one.stored_line.line.payment: one.stored_line for one in await unbooked(stripe)}
     assert {name: stored.reason for name, stored in found.items()} == {
         intent["id"]: MismatchReason.UNKNOWN_PAYMENT,
         fee: MismatchReason.UNKNOWN_PAYMENT,
@@ -133,7 +133,7 @@ async def test_m7_a_payment_that_is_twice_in_one_payout_is_settled_once_and_list
     payout = stripe.account.pay_out()
     assert await fetched(stripe) == JobDone()
     (listed,) = await unbooked(stripe)
-    assert (listed.stored.line.payment, listed.stored.reason) == (number, MismatchReason.UNKNOWN_PAYMENT)
+    assert (listed.stored_line.line.payment, listed.stored_line.reason) == (number, MismatchReason.UNKNOWN_PAYMENT)
     async with stripe.service.db.read() as tx:
         (settlement,) = await settlements.list_newest(tx, 10)
     assert (settlement.lines, settlement.matched, settlement.net_minor) == (2, 1, payout["amount"])
@@ -148,7 +148,7 @@ async def test_m7_a_refund_that_a_bank_sent_back_is_listed_for_a_person(stripe: 
     returned = account._book("payout_failure", came_back["amount"], 0, "usd", came_back["id"])
     account.pay_out()
     assert await fetched(stripe) == JobDone()
-    found = {one.stored.line.payment: one.stored for one in await unbooked(stripe)}
+    found = {one.stored_line.line.payment: one.stored_line for one in await unbooked(stripe)}
     assert {name: stored.line.signed_net_minor for name, stored in found.items()} == {
         number: -500,  # nobody here knows of this refund
         back: 500,
@@ -165,7 +165,7 @@ async def test_m7_a_payment_that_we_know_otherwise_is_an_exception(stripe: Strip
     stripe.account.pay_out()
     assert await fetched(stripe) == JobDone()
     (one,) = await unbooked(stripe)
-    assert one.stored.reason is MismatchReason.NOT_PAID
+    assert one.stored_line.reason is MismatchReason.NOT_PAID
     assert (await giving.send(late)).status_code == 204
     async with stripe.service.db.write() as tx:
         await settlements.recheck_unmatched_lines(tx, tx.now + timedelta(days=1))

@@ -15,17 +15,17 @@ from typing import Any
 from almoner.giving.banking.bank_statements import camt
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements.domain import BankStatement
-from almoner.giving.banking.bank_statements.flows import ImportProgress
+from almoner.giving.banking.bank_statements.flows import StatementImportProgress
 from almoner.platform.database.transactions import Database, Tx
 from tests.chaos.money import connect
 from tests.chaos.victim import fork_each
 
 
-async def record(_tx: Tx, _statements: Sequence[BankStatement], _looked: ImportProgress) -> None:
+async def record(_tx: Tx, _statements: Sequence[BankStatement], _looked: StatementImportProgress) -> None:
     """Nobody reads the audit log here."""
 
 
-async def hear(db: Database, statement: bytes) -> ImportProgress:
+async def hear(db: Database, statement: bytes) -> StatementImportProgress:
     """An officer imports a statement."""
     return await bank_statements_flows.import_statements(db, statement, None, imported_by="officer", on_finished=record)
 

@@ -111,7 +111,7 @@ async def test_m4_m7_each_line_is_booked_once_wherever_the_process_dies(
         killed += points
         rounds += 1
         for file in files:
-            assert (await bank_imports.hear(own.db, file.read_bytes())).kept == 0
+            assert (await bank_imports.hear(own.db, file.read_bytes())).new_statement_count == 0
         assert await books.in_bank(own, "USD") == arrived
         await check(own, partner, lines, len(files) * rounds)
     figures.write(

@@ -10,7 +10,7 @@ from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import BankLine
-from almoner.giving.banking.bank_statements.flows import ImportProgress
+from almoner.giving.banking.bank_statements.flows import StatementImportProgress
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import bank, books, camt, factories
@@ -58,7 +58,7 @@ async def partner(alone: Service) -> AsyncIterator[Client]:
     await api.close()
 
 
-async def heard(alone: Service, *entries: Entry, name: str = "S1") -> ImportProgress:
+async def heard(alone: Service, *entries: Entry, name: str = "S1") -> StatementImportProgress:
     """An officer imports a statement in dollars, which has no balances."""
     return await bank.stated(alone, camt.statement(*entries, reference=name, currency="USD", told=()))
 
@@ -100,8 +100,8 @@ async def test_m7_one_file_imported_many_times_at_once_is_imported_once(alone: S
     moved.append(came("C1", 700, request["reference"]))
     moved.append(camt.entry("C2", -2437, end_to_end=payout["endToEndId"], currency="USD"))
     looked = await asyncio.gather(*(heard(alone, *moved) for _ in range(AT_ONCE)))
-    assert sum(one.kept for one in looked) == 1
-    assert sum(one.matched for one in looked) == len(moved)
+    assert sum(one.new_statement_count for one in looked) == 1
+    assert sum(one.matched_line_count for one in looked) == len(moved)
     assert {one.status for one in await lines(alone)} == {"matched"}
     assert len(await lines(alone)) == len(moved)
     assert [one["status"] for one in await requests(partner)] == ["PAID"]
@@ -204,9 +204,9 @@ async def test_m4_a_line_that_lets_others_pass_is_looked_at_again(
     moved = [
         came(f"B{rank}", 2500, await reference(one)) for rank, one in enumerate(await donors(alone, partner, 2), 1)
     ]
-    assert (await heard(alone, *moved)).matched == matched
+    assert (await heard(alone, *moved)).matched_line_count == matched
     if matched == 1:
         [waiting] = [one for one in await lines(alone) if one.status == "open"]
         assert (waiting.reason, "let pass 5 times" in (waiting.booking_error or "")) == ("refused", True)
-        assert (await heard(alone, *moved)).matched == 1
+        assert (await heard(alone, *moved)).matched_line_count == 1
     await consistent(alone, 5000)

@@ -5,7 +5,7 @@ from time import perf_counter
 import pytest
 
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
-from almoner.giving.checkout.donation_requests.domain import UninvoicedPartnerCurrency
+from almoner.giving.checkout.donation_requests.domain import PartnerCurrency
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit.money import Money
@@ -44,9 +44,7 @@ async def test_s4_many_direct_donations_are_asked_for_paid_and_paid_out(
             )
         service.clock.advance(days=32)
         started = perf_counter()
-        [request] = await donation_requests_flows.invoice_partner(
-            service.db, UninvoicedPartnerCurrency(tenant.partner.id, "USD")
-        )
+        [request] = await donation_requests_flows.invoice_partner(service.db, PartnerCurrency(tenant.partner.id, "USD"))
         asked = perf_counter()
         whole = Money(1000 * many, "USD")
         await donation_requests_flows.receive_payment(

@@ -22,10 +22,10 @@ from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.eligibility.domain import (
     SUBSCRIPTION,
     AlreadyCancelled,
-    EligibilityInput,
     EligibilityStatus,
     EligibilitySubscription,
     InvalidState,
+    NewEligibilitySubscription,
 )
 from almoner.validation.requests import service as validation_requests
 from almoner.validation.requests.domain import InvalidState as RequestDecidedAlready
@@ -50,11 +50,11 @@ class Tries:
 
     async def create(self, tx: Tx, _: UUID) -> EligibilitySubscription:
         return await eligibility.create(
-            tx, self._tenant.partner, EligibilityInput(self._chance.choice(self._organisations))
+            tx, self._tenant.partner, NewEligibilitySubscription(self._chance.choice(self._organisations))
         )
 
     async def create_waiting(self, tx: Tx, _: UUID) -> EligibilitySubscription:
-        asked = EligibilityInput(validation_request_id=self._chance.choice(self._waiting))
+        asked = NewEligibilitySubscription(validation_request_id=self._chance.choice(self._waiting))
         return await eligibility.create(tx, self._tenant.partner, asked)
 
     async def decide(self, tx: Tx, _: UUID) -> None:

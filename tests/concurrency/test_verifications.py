@@ -44,7 +44,7 @@ def steps(
         "check": lambda tx, one: verifications.record_check_outcome(
             tx, ALL_PARTNERS, one, chance.choice(CHECKS), chance.choice(OUTCOMES), decided_by="tests"
         ),
-        "look": lambda tx, one: checking.check_verification(
+        "look": lambda tx, one: checking.run_verification_checks(
             tx, screening, payee_bank_accounts.find_approved_account, one
         ),
         "sweep": lambda tx, _: verifications.expire_due_verifications(tx, 10),

@@ -28,6 +28,8 @@ async def test_a_line_that_names_nothing_costs_few_statements(alone: Service) ->
             await transaction.rollback()
         finally:
             await connection.close()
-        assert [line.why for line in preview.lines] == ["no reference of ours was found in the line"] * lines
+        assert [line.waiting_reason for line in preview.new_lines] == [
+            "no reference of ours was found in the line"
+        ] * lines
         counted.append(len(seen))
     assert counted[1] - counted[0] <= 10 * MOST_PER_LINE

@@ -47,15 +47,15 @@ async def test_lines_are_looked_up_by_index(alone: Service) -> None:
     async with alone.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         explaining = Explaining(tx)
-        await suspense_store.applied_payment_ids(cast("Tx", explaining), "RF737ZQ3K9MABC")
+        await suspense_store.list_applied_payment_ids(cast("Tx", explaining), "RF737ZQ3K9MABC")
         await bank_statements_store.find_possible_duplicates_with_certainty(cast("Tx", explaining), line)
         await bank_statements_store.is_bank_reference_matched_elsewhere(cast("Tx", explaining), line, "request")
         statement = BankStatement("a", "1", "USD", None, None, bytes(32), (nothing,))
         await bank_statements_store.find_statement_number_and_file_count(cast("Tx", explaining), statement)
-        await bank_statements_store.stored_movements_of_statement(cast("Tx", explaining), "a", "1", 1)
-        await bank_statements_store.referenced_provider_payouts(cast("Tx", explaining), nothing, 30, 6)
-        await bank_statements_store.missing_provider_payouts(cast("Tx", explaining), 50)
-        await bank_statements_store.missing_provider_payout_count_and_oldest(cast("Tx", explaining), 1001)
+        await bank_statements_store.list_stored_movements_of_statement(cast("Tx", explaining), "a", "1", 1)
+        await bank_statements_store.find_referenced_provider_payouts(cast("Tx", explaining), nothing, 30, 6)
+        await bank_statements_store.list_missing_provider_payouts(cast("Tx", explaining), 50)
+        await bank_statements_store.count_missing_provider_payouts_and_find_oldest(cast("Tx", explaining), 1001)
         used = {node.get("Index Name") for node in explaining.nodes()}
     lines = {
         "bank_statement_line_of_movement",
@@ -155,6 +155,6 @@ async def test_missing_statements_are_found_in_one_pass(service: Service) -> Non
             )
             await tx.execute("set local plan_cache_mode = force_generic_plan")
             await tx.execute("set local statement_timeout = '3s'")
-            found = await bank_statements_store_gaps.statement_gaps(tx, 1000)
+            found = await bank_statements_store_gaps.list_statement_gaps(tx, 1000)
             assert [one.account for one in found].count("one pass") == 1
             raise Undone

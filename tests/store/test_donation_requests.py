@@ -188,7 +188,7 @@ async def _explain(service: Service, partner: Partner) -> None:
         await donations_store_requests.oldest_uninvoiced_at(asked_of)
         await donations_store_requests.lock_unpaid_donations_of_request(asked_of, uuid4(), 100)
         await donations_store_requests.sum_uninvoiced_donations(asked_of, partner, "USD", START + timedelta(days=1))
-        await donation_requests_store.request_ids_awaiting_allocation(asked_of, 1)
+        await donation_requests_store.list_request_ids_awaiting_allocation(asked_of, 1)
         await donation_requests_store.lock_request_being_filled(asked_of, partner, "USD")
         await donation_requests_store.find_id_by_payment_reference(asked_of, "ALM-00000-00000")
         plans = cast("Any", asked_of)

@@ -271,7 +271,7 @@ async def test_lists_evidence_and_followers_are_answered_from_indexes(empty_data
             )
             assert await eligibility_store.list_evaluated_subscription_ids(tx_, UUID(int=0), 10)
             assert await eligibility_store.list_subscription_ids_by_configuration(
-                tx_, partner, UUID(int=0), UUID(int=0), 10, include_default=True
+                tx_, partner, UUID(int=0), UUID(int=0), 10, include_unconfigured=True
             )
             assert await eligibility_store.list_subscription_ids_waiting_for_requests(tx_, [some["id"]]) == []
             assert await evidence_store.find_latest_evaluation(tx_, some["id"])

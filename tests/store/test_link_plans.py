@@ -85,7 +85,7 @@ async def test_what_links_say_is_joined_by_number(asked: Explaining) -> None:
     await merges_store.list_overridden_organisations(tx, ["merged"], [ONE], staged_only=False)
     await legal_status_store.find_organisation_entries(tx, ONE, LISTS)
     await legal_status_store.find_central_organisation(tx, ONE, "1961", LISTS)
-    await legal_status_store.list_override_candidates(tx, ONE, LISTS, ONE, 100)
+    await legal_status_store.list_organisations_with_possible_status_override(tx, ONE, LISTS, ONE, 100)
     assert asked.scans() <= SHORT
     wanted = {"organisation_number", "organisation_same", "organisation_status_override"}
     assert wanted <= asked.indexes()

@@ -246,7 +246,7 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             assert (
                 len(
                     await monitoring_store.list_subscription_ids_by_configuration(
-                        asking, partner, uuid4(), None, 10, include_default=True
+                        asking, partner, uuid4(), None, 10, include_unconfigured=True
                     )
                 )
                 == 10

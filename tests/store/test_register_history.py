@@ -137,7 +137,7 @@ async def test_a_difference_names_what_moved_and_was_renamed(db: Database, tmp_p
     second = await load(db, tmp_path, rows, APRIL)
     counted, reported = await difference(db, first, second, rows=10)
     assert counted == RegisterImportDifference(1, 1, 2, 0, 1, 1, {"name": 1, "state": 1, **counted.columns})
-    assert [(row.number, row.fate) for row in reported] == [
+    assert [(row.number, row.change_kind) for row in reported] == [
         ("333333333", "in"),
         ("200000000", "out"),
         ("100000000", "changed"),
@@ -264,7 +264,7 @@ async def test_a_month_of_the_district_is_its_difference(db: Database, given_fil
         QUIET,
     )
     counted, _ = await difference(db, march, april)
-    assert (counted.came, counted.removed, counted.changed + counted.ignored_changes, counted.ignored_changes) == (
+    assert (counted.added, counted.removed, counted.changed + counted.ignored_changes, counted.ignored_changes) == (
         156,
         75,
         969,

@@ -48,7 +48,7 @@ async def test_who_was_shown_it_decides_and_it_is_kept(
     olive, _ = people
     asked_at = service.clock.now()
     looked = await one.look(olive)
-    assert "registration" in [step.name for step in looked.shown.steps]
+    assert "registration" in [step.name for step in looked.evidence.steps]
     assert looked.claimed_by == olive.id
     service.clock.advance(hours=2)
     await one.accept(olive, "The register of 3 March, case 7")

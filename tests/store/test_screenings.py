@@ -132,7 +132,7 @@ async def test_a_cleared_match_reopens_with_the_difference(desk: Desk, lists: Li
     await lists.load(listing(1, AQSA, remarks="nationality Bosnia and Herzegovina."))
     (again,) = (await desk.look(countries=("BIH",))).opened
     assert (again.id, again.decision) == (match.id, "open")
-    assert [(one.side, one.what, one.before, one.after) for one in again.changes_since_decision] == [
+    assert [(one.side, one.detail, one.before, one.after) for one in again.changes_since_decision] == [
         ("subject", "countries", None, "BIH"),
         ("entry", "countries", None, "BIH"),
     ]
@@ -152,7 +152,7 @@ async def test_a_confirmed_match_stays_confirmed_while_a_person_is_asked_about_a
         "confirmed",
         "confirmed",
     )
-    assert [(one.side, one.what) for one in again.changes_since_decision] == [("entry", "name")]
+    assert [(one.side, one.detail) for one in again.changes_since_decision] == [("entry", "name")]
     assert await desk.open(again) == ["listed:sanction", "changed_since_decided"]
     await desk.decide(again, SAME)
     assert (await desk.known()).status_in_category("sanction") == "confirmed"
@@ -184,12 +184,12 @@ async def test_the_difference_is_from_what_was_decided_after_many_changes(desk: 
     await desk.decide(match, OTHER)
     await lists.load(listing(1, AQSA), listing(3, "UNHA"), category="warning")
     (first,) = (await desk.look()).opened
-    assert [(one.what, one.before, one.after) for one in first.changes_since_decision] == [
+    assert [(one.detail, one.before, one.after) for one in first.changes_since_decision] == [
         ("category", "sanction", "warning")
     ]
     await lists.load(listing(1, AQSA), listing(4, "TYRE"), category="controversial")
     (second,) = (await desk.look()).matches
-    assert [(one.what, one.before, one.after) for one in second.changes_since_decision] == [
+    assert [(one.detail, one.before, one.after) for one in second.changes_since_decision] == [
         ("category", "sanction", "controversial")
     ]
     await lists.load(listing(1, AQSA), listing(2, "HOUSE OF CACAO"))

@@ -185,9 +185,11 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
         assert await submissions_store.list_open_submission_ids(asking, "compliance", [uuid4()]) == []
         assert await submissions_store.list_open_submission_ids(asking, "eligibility", [uuid4()]) == []
         assert await submissions_store.list_undecided_submission_ids(asking, partner, some["configuration_id"])
-        assert await submissions_store.list_submission_ids_with_unshared_request(asking, [some["id"]]) == {some["id"]}
+        assert await submissions_store.list_ids_of_submissions_that_own_their_request(asking, [some["id"]]) == {
+            some["id"]
+        }
         several = [row["id"] for row in await reading.fetch(f"select id from {RECORD} limit 100")]
-        assert await submissions_store.list_submission_ids_with_unshared_request(asking, several) == set(several)
+        assert await submissions_store.list_ids_of_submissions_that_own_their_request(asking, several) == set(several)
     assert not asking.scans() & {RECORD, "agent_verification", "validation_request"}
     assert {f"{RECORD}_of_{check}" for check in ("organisation", "request", "agent")} <= asking.indexes()
     assert "agent_verification_of_request" in asking.indexes()

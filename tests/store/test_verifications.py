@@ -290,7 +290,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
                 VerificationFilters(organisation_id=organisation, status="pending"),
             ):
                 assert (await verifications_store.list_page(tx, partner, page, filters))[1] > 0
-            assert await verifications_store.verifications_of_organisations(tx, partner, [organisation])
+            assert await verifications_store.list_verifications_of_organisations(tx, partner, [organisation])
             assert await verifications_store.find_pending_or_approved_id(tx, partner, organisation)
             assert await verifications_store.next_expiry_at(tx)
             await verifications_store.lock_due_for_expiry(tx, 10, ())

@@ -9,7 +9,7 @@ from typing import Final
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import BankStatement
-from almoner.giving.banking.bank_statements.flows import ImportProgress
+from almoner.giving.banking.bank_statements.flows import StatementImportProgress
 from almoner.giving.banking.payment_files import flows as payment_files_flows
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import BankOutcome, OwnAccount, PaymentFile
@@ -97,7 +97,7 @@ async def account(
 
 async def sent(service_: Service) -> None:
     """Send disbursements as in production: nobody confirms them yet."""
-    await disbursements_flows.fill_all_batches(service_.db, DisbursementRules())
+    await disbursements_flows.fill_all_disbursements(service_.db, DisbursementRules())
     async with service_.db.read() as tx:
         waiting = await disbursements.disbursement_ids_with_status(tx, "PENDING")
     for payout in waiting:
@@ -153,10 +153,10 @@ def all_own(folder: Path) -> Mapping[str, OwnAccount]:
 
 async def stated(
     service_: Service, content: bytes, ours: Mapping[str, OwnAccount] | None = None, mapping: Path | None = None
-) -> ImportProgress:
+) -> StatementImportProgress:
     """Import a bank statement; without ``ours`` no accounts are configured."""
 
-    async def record(_tx: Tx, _statements: Sequence[BankStatement], _looked: ImportProgress) -> None:
+    async def record(_tx: Tx, _statements: Sequence[BankStatement], _looked: StatementImportProgress) -> None:
         return None
 
     return await bank_statements_flows.import_statements(

@@ -105,7 +105,7 @@ class Cause:
     async def adjusted(self) -> list[tuple[str, int, int]]:
         """Amounts to return, oldest first: (reason, amount of the donation, amount not yet deducted)."""
         async with self.service.db.read() as tx:
-            found = await gift_aid_claims.newest_adjustments(tx, self.id, 100)
+            found = await gift_aid_claims.list_newest_adjustments(tx, self.id, 100)
         return [(one.reason, one.minor, one.remaining_minor) for one in reversed(found)]
 
 

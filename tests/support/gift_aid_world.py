@@ -253,7 +253,7 @@ class World:
     async def claims(self) -> list[GiftAidClaim]:
         """The charities' claims."""
         async with self.service.db.read() as tx:
-            return [one for of in self.causes[:2] for one in await gift_aid_claims.newest_claims(tx, of.id, 1000)]
+            return [one for of in self.causes[:2] for one in await gift_aid_claims.list_newest_claims(tx, of.id, 1000)]
 
     async def settle(self) -> None:
         """Decide disputes, pay open claims and claim everything, until nothing is left."""
@@ -276,9 +276,11 @@ class World:
     async def position(self, of: Cause) -> tuple[int, int]:
         """(what HMRC has paid a charity, less deductions; what is still to be deducted)."""
         async with self.service.db.read() as tx:
-            claims = [one for one in await gift_aid_claims.newest_claims(tx, of.id, 1000) if one.status == "paid"]
+            claims = [one for one in await gift_aid_claims.list_newest_claims(tx, of.id, 1000) if one.status == "paid"]
             paid: set[UUID] = {one.id for one in claims}
-            left = [one for one in await gift_aid_claims.newest_adjustments(tx, of.id, 1000) if one.claim_id in paid]
+            left = [
+                one for one in await gift_aid_claims.list_newest_adjustments(tx, of.id, 1000) if one.claim_id in paid
+            ]
         return sum(one.minor - one.deducted_minor for one in claims), sum(one.remaining_minor for one in left)
 
     async def expect(self) -> None:

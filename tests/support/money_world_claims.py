@@ -115,13 +115,13 @@ class Claiming:
             for name in self.nonprofits:
                 claims = [
                     one
-                    for one in await gift_aid_claims.newest_claims(tx, self._uuid(name), 10_000)
+                    for one in await gift_aid_claims.list_newest_claims(tx, self._uuid(name), 10_000)
                     if one.status == "paid"
                 ]
                 paid = {one.id for one in claims}
                 left = [
                     one
-                    for one in await gift_aid_claims.newest_adjustments(tx, self._uuid(name), 10_000)
+                    for one in await gift_aid_claims.list_newest_adjustments(tx, self._uuid(name), 10_000)
                     if one.claim_id in paid
                 ]
                 standing = [

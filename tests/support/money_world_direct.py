@@ -12,7 +12,7 @@ from almoner.giving.checkout.donation_requests import service as donation_reques
 from almoner.giving.checkout.donation_requests.domain import (
     DonationRequestError,
     DonationRequestPayment,
-    UninvoicedPartnerCurrency,
+    PartnerCurrency,
 )
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
@@ -54,7 +54,7 @@ class Directly:
         """Create donation requests for the partner's direct donations."""
         if found := await self.ids("select partner_id as id from donation where status = 'ACTIVE' limit 1"):
             await donation_requests_flows.invoice_partner(
-                self.db, UninvoicedPartnerCurrency(found[0], CURRENCY), immediately=True
+                self.db, PartnerCurrency(found[0], CURRENCY), immediately=True
             )
 
     async def partner_pays(self) -> None:

@@ -15,7 +15,7 @@ from almoner.giving.accounting.suspense.domain import UnallocatedPaymentError
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import BankStatement
-from almoner.giving.banking.bank_statements.flows import ImportProgress
+from almoner.giving.banking.bank_statements.flows import StatementImportProgress
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations.flows import PaymentContext
@@ -231,5 +231,5 @@ class Transferring:
             balances[f"bank:{CURRENCY}"] -= one.minor if one.gift else 0  # ``expect_back`` has counted it
 
 
-async def _unrecorded(_tx: Tx, _statements: Sequence[BankStatement], _looked: ImportProgress) -> None:
+async def _unrecorded(_tx: Tx, _statements: Sequence[BankStatement], _looked: StatementImportProgress) -> None:
     """Skip the audit entry."""

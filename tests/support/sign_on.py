@@ -70,7 +70,7 @@ class Setup:
     ) -> CallbackResult:
         """Return in the same browser."""
         return await self.sign_on.complete(
-            CallbackRequest(self.partner, query, {away.cookie_name: away.kept}, BROWSER, sign_in)
+            CallbackRequest(self.partner, query, {away.cookie_name: away.cookie_value}, BROWSER, sign_in)
         )
 
     async def sign_in(
@@ -124,8 +124,8 @@ async def set_up(service: Service, *, seconds: float = 15.0) -> AsyncIterator[Se
 
 def entered(arrival: CallbackResult) -> NewSignIn:
     """The sign-in that succeeded."""
-    assert isinstance(arrival.entered, NewSignIn)
-    return arrival.entered
+    assert isinstance(arrival.sign_in_or_second_factor, NewSignIn)
+    return arrival.sign_in_or_second_factor
 
 
 async def refused(here: Setup, call: Coroutine[Any, Any, CallbackResult]) -> SsoRefused:

@@ -26,7 +26,7 @@ from almoner.giving.banking.bank_statements.domain import (
     reject_unbookable_lines,
 )
 from almoner.giving.banking.payment_files.domain import OwnAccount
-from almoner.giving.checkout.donations.domain import DisbursementBatch
+from almoner.giving.checkout.donations.domain import DisbursementGrouping
 from almoner.giving.disbursing.disbursements.domain import new_disbursement
 from almoner.kit.money import Money
 from tests.support import camt
@@ -34,7 +34,9 @@ from tests.support import camt
 TODAY = date(2026, 3, 3)
 MOVEMENT = BankMovement(date(2026, 3, 2), 1000, "EUR", "B1", None, None, None, None)
 PAYOUT = replace(
-    new_disbursement(UUID(int=1), DisbursementBatch(UUID(int=2), UUID(int=3), "EUR"), datetime(2026, 3, 1, tzinfo=UTC)),
+    new_disbursement(
+        UUID(int=1), DisbursementGrouping(UUID(int=2), UUID(int=3), "EUR"), datetime(2026, 3, 1, tzinfo=UTC)
+    ),
     money=Money(1000, "EUR"),
     status="SENT",
 )
@@ -91,18 +93,22 @@ def test_payouts_are_found_by_their_end_to_end_ids_in_either_place() -> None:
     ("movement", "named", "found"),
     [
         (MOVEMENT, ReferencedRecords(), OpenLineReason.UNKNOWN),
-        (MOVEMENT, ReferencedRecords(reports=[REPORT]), ("settlement", REPORT)),
-        (replace(MOVEMENT, minor=999), ReferencedRecords(reports=[REPORT]), OpenLineReason.OTHER_AMOUNT),
-        (replace(MOVEMENT, currency="USD"), ReferencedRecords(reports=[REPORT]), OpenLineReason.OTHER_CURRENCY),
-        (MOVEMENT, ReferencedRecords(reports=[REPORT], disbursements=[PAYOUT]), OpenLineReason.AMBIGUOUS),
+        (MOVEMENT, ReferencedRecords(provider_payouts=[REPORT]), ("settlement", REPORT)),
+        (replace(MOVEMENT, minor=999), ReferencedRecords(provider_payouts=[REPORT]), OpenLineReason.OTHER_AMOUNT),
+        (
+            replace(MOVEMENT, currency="USD"),
+            ReferencedRecords(provider_payouts=[REPORT]),
+            OpenLineReason.OTHER_CURRENCY,
+        ),
+        (MOVEMENT, ReferencedRecords(provider_payouts=[REPORT], disbursements=[PAYOUT]), OpenLineReason.AMBIGUOUS),
         (
             MOVEMENT,
-            ReferencedRecords(reports=[REPORT], duplicate_reason=OpenLineReason.SEEN_BEFORE),
+            ReferencedRecords(provider_payouts=[REPORT], duplicate_reason=OpenLineReason.SEEN_BEFORE),
             OpenLineReason.SEEN_BEFORE,
         ),
         (
             MOVEMENT,
-            ReferencedRecords(reports=[REPORT], matched_records={("settlement", REPORT.id)}),
+            ReferencedRecords(provider_payouts=[REPORT], matched_records={("settlement", REPORT.id)}),
             OpenLineReason.MATCHED_BEFORE,
         ),
         (

@@ -229,21 +229,29 @@ def one_payment(end_to_end_id: str, batch: str, minor: int) -> TransactionStatus
 @pytest.mark.parametrize(
     ("report", "problem"),
     [
-        (replace(REPORT, batches=(("theirs", TAKEN),)), "the file has no batch 'theirs'"),
+        (replace(REPORT, batch_statuses=(("theirs", TAKEN),)), "the file has no batch 'theirs'"),
         (
-            replace(REPORT, batches=(("sepa", TAKEN), ("sepa", replace(TAKEN, status=BankStatus("RJCT", None))))),
+            replace(
+                REPORT, batch_statuses=(("sepa", TAKEN), ("sepa", replace(TAKEN, status=BankStatus("RJCT", None))))
+            ),
             "one batch has two statuses",
         ),
-        (replace(REPORT, transactions=(one_payment("e1", "other", 1000),)), "'e1' is in another batch than 'other'"),
-        (replace(REPORT, transactions=(one_payment("e1", "sepa", 1001),)), "'e1' is no payment of 10.01 EUR"),
-        (replace(REPORT, transactions=(one_payment("e3", "sepa", 1000),)), "no payment of the file is 'e3'"),
-        (replace(REPORT, transactions=(one_payment("e1", "sepa", 1000),) * 2), "one payment is named twice"),
-        (replace(REPORT, whole=replace(NOTHING, payments="3")), "the answer is about a file of 3 payments"),
         (
-            replace(REPORT, whole=replace(NOTHING, total=Decimal("30.01"))),
+            replace(REPORT, transaction_statuses=(one_payment("e1", "other", 1000),)),
+            "'e1' is in another batch than 'other'",
+        ),
+        (replace(REPORT, transaction_statuses=(one_payment("e1", "sepa", 1001),)), "'e1' is no payment of 10.01 EUR"),
+        (replace(REPORT, transaction_statuses=(one_payment("e3", "sepa", 1000),)), "no payment of the file is 'e3'"),
+        (replace(REPORT, transaction_statuses=(one_payment("e1", "sepa", 1000),) * 2), "one payment is named twice"),
+        (replace(REPORT, file_status=replace(NOTHING, payments="3")), "the answer is about a file of 3 payments"),
+        (
+            replace(REPORT, file_status=replace(NOTHING, total=Decimal("30.01"))),
             "the answer is about a file of 30.01 in all",
         ),
-        (replace(REPORT, whole=replace(TAKEN, status=BankStatus("ODD", None))), "the status 'ODD' is none that we"),
+        (
+            replace(REPORT, file_status=replace(TAKEN, status=BankStatus("ODD", None))),
+            "the status 'ODD' is none that we",
+        ),
     ],
 )
 def test_m7_a_bank_s_answer_about_other_payments_than_ours_changes_nothing(report: StatusReport, problem: str) -> None:

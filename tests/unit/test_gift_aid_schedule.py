@@ -29,14 +29,14 @@ def gift(number: int, minor: int = 2500, made_at: datetime = NOW, declarer: Decl
 
 def rows(made: hmrc_schedule.ClaimSchedule) -> list[list[str]]:
     """The lines of the schedule, without its titles."""
-    titles, *found = csv.reader(io.StringIO(hmrc_schedule.schedule_csv(made.listed)))
+    titles, *found = csv.reader(io.StringIO(hmrc_schedule.schedule_csv(made.entries)))
     assert tuple(titles) == hmrc_schedule.COLUMNS
     return found
 
 
 def test_a_gift_is_a_line_in_the_columns_of_the_spreadsheet() -> None:
     made = hmrc_schedule.build_schedule([gift(1, 1234_56)], TODAY, TAX_YEAR, aggregate_small_donations=False)
-    assert hmrc_schedule.schedule_csv(made.listed) == (
+    assert hmrc_schedule.schedule_csv(made.entries) == (
         "Title,First name or initial,Last name,House name or number,Postcode,Aggregated donations,Sponsored event,"
         "Donation date,Amount\r\nMs,Ada,Byron,12,SW1Y 4JH,,,02/03/26,1234.56\r\n"
     )
@@ -95,7 +95,7 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
     made = hmrc_schedule.build_schedule(
         [gift(1), gift(2, declarer=wrong), gift(3)], TODAY, TAX_YEAR, aggregate_small_donations=False
     )
-    assert [one.gift.donation_id.int for one in made.listed] == [1, 3]
+    assert [one.donation.donation_id.int for one in made.entries] == [1, 3]
     assert [one.donation_id.int for one in made.excluded_donations] == [2]
     assert "Byron" not in made.excluded_donations[0].problems_text
     with pytest.raises(ValueError, match="the first name is missing"):
@@ -241,7 +241,7 @@ def test_what_has_no_room_waits() -> None:
     made = hmrc_schedule.build_schedule(
         [gift(number) for number in range(7)], TODAY, TAX_YEAR, aggregate_small_donations=False, max_lines=5
     )
-    assert (made.line_count, len(made.listed), made.waiting) == (5, 5, 2)
+    assert (made.line_count, len(made.entries), made.waiting_count) == (5, 5, 2)
 
 
 @st.composite
@@ -264,14 +264,14 @@ def test_every_gift_is_listed_once_or_left_out_or_waits(
     gifts: list[ClaimableDonation], aggregate: bool, most: int
 ) -> None:
     made = hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, aggregate_small_donations=aggregate, max_lines=most)
-    seen = [one.gift.donation_id for one in made.listed] + [one.donation_id for one in made.excluded_donations]
-    assert len(seen) == len(set(seen)) == len(gifts) - made.waiting
+    seen = [one.donation.donation_id for one in made.entries] + [one.donation_id for one in made.excluded_donations]
+    assert len(seen) == len(set(seen)) == len(gifts) - made.waiting_count
     found = rows(made)
     assert len(found) == made.line_count <= most
-    listed = sum(one.gift.minor for one in made.listed)
+    listed = sum(one.donation.minor for one in made.entries)
     assert sum(round(float(row[8]) * 100) for row in found) == listed
     for number, row in enumerate(found, 1):
-        on = [one.gift for one in made.listed if one.line == number]
+        on = [one.donation for one in made.entries if one.line == number]
         if row[5]:
             assert sum(one.minor for one in on) <= 1000_00
             assert max(one.minor for one in on) <= 20_00

@@ -101,7 +101,7 @@ class Gift:
     def refused(self) -> None:
         if self.begun:
             money, _ = self.begun.pop()
-            again = refunds_domain.calculate_amount_owed_again(self.donation, money)
+            again = refunds_domain.calculate_amount_owed_after_failed_refund(self.donation, money)
             self.post(ledger_domain.donation_refund_reversed_transfers(ROW, "test", CAUSE, money, again))
             self.change(withdrawn=-money.minor)
 

@@ -104,7 +104,7 @@ def test_m2_parts_in_any_order_with_the_fee_leave_what_is_owed(data: st.DataObje
             started.append(refund)
         elif move == "refuse" and started:
             refund = started.pop()
-            again = refunds_domain.calculate_amount_owed_again(gift, refund)
+            again = refunds_domain.calculate_amount_owed_after_failed_refund(gift, refund)
             owed, ours, back = owed + again.minor, ours - (refund - again).minor, back - refund.minor
             gift = replace(gift, withdrawn_minor=gift.withdrawn_minor - refund.minor)
         elif move == "settle" and gift.settlement is None:

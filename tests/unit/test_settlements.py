@@ -288,7 +288,7 @@ def test_m7_a_line_is_of_the_dispute_that_it_names_or_the_oldest_of_its_amount(
     kind: SettlementLineKind, line: SettlementLine, told: tuple[int, ...], expected: int | MismatchReason
 ) -> None:
     disputes = (disputed(1, 500, DisputeStatus.OPEN), disputed(2, 700), disputed(3, 500))
-    known = replace(KNOWN, disputes=disputes, reported=frozenset(UUID(int=number) for number in told))
+    known = replace(KNOWN, disputes=disputes, booked_disputes=frozenset(UUID(int=number) for number in told))
     found = match_dispute(replace(line, kind=kind), known)
     assert (found if isinstance(found, MismatchReason) else found.id.int) == expected
     assert mismatch_reason(replace(line, kind=kind), known) == (found if isinstance(found, MismatchReason) else None)

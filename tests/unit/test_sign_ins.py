@@ -58,7 +58,7 @@ def test_a_browser_is_called_by_words_of_ours(user_agent: str, name: str) -> Non
 
 def sign_in(realm: Realm = MEMBERS) -> SignIn:
     """A sign-in of just now."""
-    ends = AT + sign_ins_domain.session_lifetime_for_realm(realm).longest
+    ends = AT + sign_ins_domain.session_lifetime_for_realm(realm).max_lifetime
     return SignIn(UUID(int=1), realm, UUID(int=2), "password", "", "", AT, AT, AT, ends)
 
 

@@ -42,7 +42,12 @@ async def test_m11_a_file_of_very_many_payments_is_made_released_and_answered(
         started = perf_counter()
         made = await bank.made(service, bank.own(tmp_path, "USD"))
         assert made.file is not None
-        assert (made.file.payments, made.file.total.minor, made.disbursements_without_account, made.held) == (
+        assert (
+            made.file.payments,
+            made.file.total.minor,
+            made.disbursements_without_account,
+            made.disbursements_on_hold,
+        ) == (
             many,
             100 * many,
             [],
@@ -55,7 +60,11 @@ async def test_m11_a_file_of_very_many_payments_is_made_released_and_answered(
         assert len(set(named)) == many
         reported = await bank.heard(service, bank.answer(made.file, *((str(one), "ACSC") for one in named)))
         heard = perf_counter()
-        assert (reported.confirmed, reported.refused, reported.contradicted_disbursement_ids) == (many, [], [])
+        assert (reported.confirmed_count, reported.refused_disbursements, reported.contradicted_disbursement_ids) == (
+            many,
+            [],
+            [],
+        )
         async with service.db.read() as tx:
             assert await tx.fetchval("select count(*) from disbursement where status = 'PAID'") == many
         assert before - await books.in_bank(service, "USD") == 100 * many

@@ -4,7 +4,7 @@ import asyncio
 
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.outside import waiting_for_external_system
+from almoner.platform.jobs.outside import free_job_slot_while_waiting
 from almoner.platform.jobs.queue import Job, JobDone, NewJob, Result
 from almoner.platform.jobs.runner import CONCURRENT_JOBS, JobRunner
 from tests.support.eventually import eventually
@@ -18,7 +18,7 @@ async def test_jobs_that_wait_for_a_server_that_hangs_hold_up_no_other(ground: G
     async def mail(_context: JobContext, _job: Job) -> Result:
         nonlocal waiting
         waiting += 1
-        with waiting_for_external_system():
+        with free_job_slot_while_waiting():
             await answered.wait()
         return JobDone()
 

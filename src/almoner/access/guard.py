@@ -28,7 +28,7 @@ class RateLimits:
 
     secret: RateLimit
     publishable: RateLimit
-    publishable_address: RateLimit
+    publishable_per_address: RateLimit
     wrong_keys: RateLimit
     scim: RateLimit
 
@@ -130,11 +130,11 @@ class KeyGuard:
         now = self._clock.real_now().timestamp()
         limits, limiter, network = self._limits, self._limiter, network_of_client(ip_address)
         if caller is None:
-            return limiter.count_call(limits.publishable_address, network, now)
+            return limiter.count_call(limits.publishable_per_address, network, now)
         limit = limits.limit_for_key(caller.kind, caller.rate)
         if caller.kind is not KeyKind.PUBLISHABLE:
             return limiter.count_call(limit, caller.key_id, now)
-        by_address = limiter.count_call(limits.publishable_address, (caller.key_id, network), now)
+        by_address = limiter.count_call(limits.publishable_per_address, (caller.key_id, network), now)
         if by_address.retry_after is not None:
             return by_address
         by_key = limiter.count_call(limit, caller.key_id, now)

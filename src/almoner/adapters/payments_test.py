@@ -39,7 +39,7 @@ from almoner.giving.checkout.payments.ports import (
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
-from almoner.platform.jobs.outside import waiting_for_external_system
+from almoner.platform.jobs.outside import free_job_slot_while_waiting
 from almoner.platform.outbound.lookups import open_http_session
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -358,7 +358,7 @@ class TestProvider:
         self._identity.ensure_active()
         sent = {"Authorization": f"Bearer {self._secret}", **(headers or {})}
         try:
-            with waiting_for_external_system():
+            with free_job_slot_while_waiting():
                 async with self._session.request(
                     method, self._url + path, data=body, headers=sent, allow_redirects=False
                 ) as response:

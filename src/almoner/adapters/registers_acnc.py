@@ -16,7 +16,7 @@ from almoner.adapters.registers_values import (
     ValueReader,
     clean_text,
     distinct_other_names,
-    drop_falsy_facts,
+    drop_empty_facts,
     fold_name,
     format_date,
     format_rejected_row_content,
@@ -177,7 +177,7 @@ class _Columns:
             postcode=postcode or None,
             registration_date=self._reading.read_date("Registration_Date", registered),
             prominence=_PROMINENCE.get(size, 0),
-            facts=drop_falsy_facts({"PBI": pbi, "HPC": hpc, "Charity_Size": size} | self._facts(row, name, more)),
+            facts=drop_empty_facts({"PBI": pbi, "HPC": hpc, "Charity_Size": size} | self._facts(row, name, more)),
         )
         for before in _ABN_BEFORE.findall(written):
             if (old := "".join(before.split())) != number and abn.is_valid(old):

@@ -16,7 +16,7 @@ from almoner.adapters.registers_rulings import select_current_or_latest_rulings
 from almoner.adapters.registers_values import (
     ValueReader,
     distinct_other_names,
-    drop_falsy_facts,
+    drop_empty_facts,
     format_date,
     format_rejected_row_content,
     parse_date,
@@ -168,7 +168,7 @@ def _entry(
             city=stated.get("vestigingsPlaats") or None,
             registration_date=reading.read_date("ingangsDatum", stated.get("ingangsDatum", "")),
             until=ends,
-            facts=drop_falsy_facts({_END_DATE: format_date(ends), "in_liquidatie": bool(_WINDING_UP.search(name))}),
+            facts=drop_empty_facts({_END_DATE: format_date(ends), "in_liquidatie": bool(_WINDING_UP.search(name))}),
         )
     return RejectedRow(
         line, reason, format_rejected_row_content(number=redact_non_numeric_text(number), naam=name), file, known, name

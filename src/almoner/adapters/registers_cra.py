@@ -18,7 +18,7 @@ from almoner.adapters.registers_values import (
     ValueReader,
     clean_text,
     distinct_other_names,
-    drop_falsy_facts,
+    drop_empty_facts,
     format_date,
     format_rejected_row_content,
     redact_non_numeric_text,
@@ -202,7 +202,7 @@ def _entry(
         state=more.get("Province") or None,
         postcode=more.get("Postal Code") or None,
         registration_date=since,
-        facts=drop_falsy_facts({**codes, **facts, "Country": more.get("Country", "")}),
+        facts=drop_empty_facts({**codes, **facts, "Country": more.get("Country", "")}),
     )
 
 

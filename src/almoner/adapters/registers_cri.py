@@ -19,7 +19,7 @@ from defusedxml.common import DefusedXmlException
 from almoner.adapters.registers_values import (
     ValueReader,
     distinct_other_names,
-    drop_falsy_facts,
+    drop_empty_facts,
     format_rejected_row_content,
     redact_non_numeric_text,
     single_line_address,
@@ -198,7 +198,7 @@ def _entry(
             types=["nonprofit"],
             active=active,
             address_line_1=single_line_address(stated["Primary Address"]),
-            facts=drop_falsy_facts(
+            facts=drop_empty_facts(
                 {
                     **{column: stated.get(column, "") for column in _FACTS},
                     "CRO Number": company,

@@ -18,7 +18,7 @@ from almoner.adapters.registers_values import (
     ValueReader,
     distinct_other_names,
     drop_care_of_lines,
-    drop_falsy_facts,
+    drop_empty_facts,
     format_rejected_row_content,
     has_invalid_characters,
     parse_websites,
@@ -228,7 +228,7 @@ def _entry(
     facts |= mapping.constants.get("facts", {})
     stated = {member: value for member, value in members.items() if value not in (None, "")}
     return RegisterEntry(
-        number=number, part=stated.pop("part", "all"), name=name, facts=drop_falsy_facts(facts)
+        number=number, part=stated.pop("part", "all"), name=name, facts=drop_empty_facts(facts)
     )._replace(**stated)
 
 

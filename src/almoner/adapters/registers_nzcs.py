@@ -13,7 +13,7 @@ from almoner.adapters import registers_json
 from almoner.adapters.registers_tables import DelimitedTable
 from almoner.adapters.registers_values import (
     ValueReader,
-    drop_falsy_facts,
+    drop_empty_facts,
     format_date,
     format_rejected_row_content,
     parse_date,
@@ -170,7 +170,7 @@ def _entry(nth: int, stated: Mapping[str, str], file: int, reading: ValueReader)
             postcode=postcode or None,
             registration_date=_day("DateRegistered", stated, reading),
             until=left,
-            facts=drop_falsy_facts({**facts, "Country": "" if country.casefold() == "new zealand" else country}),
+            facts=drop_empty_facts({**facts, "Country": "" if country.casefold() == "new zealand" else country}),
         )
     return RejectedRow(
         nth,

@@ -16,7 +16,7 @@ from almoner.adapters.registers_values import (
     ValueReader,
     clean_text,
     distinct_other_names,
-    drop_falsy_facts,
+    drop_empty_facts,
     format_date,
     format_rejected_row_content,
     parse_websites,
@@ -151,7 +151,7 @@ def _build_entries(reported: dict[str, str], part: str, reading: ValueReader) ->
         postcode=postcode or None,
         registration_date=created_on,
         until=ended,
-        facts=drop_falsy_facts(
+        facts=drop_empty_facts(
             {
                 "position": position,
                 "nature": nature,

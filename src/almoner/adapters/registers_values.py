@@ -293,7 +293,7 @@ def distinct_other_names(name: str, other_names: Iterable[str]) -> list[str]:
     return stored
 
 
-def drop_falsy_facts(facts: dict[str, object]) -> dict[str, object]:
+def drop_empty_facts(facts: dict[str, object]) -> dict[str, object]:
     """The facts that are not empty."""
     return {name: value for name, value in facts.items() if value}
 

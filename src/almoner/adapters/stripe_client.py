@@ -13,7 +13,7 @@ import stripe
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
-from almoner.platform.jobs.outside import waiting_for_external_system
+from almoner.platform.jobs.outside import free_job_slot_while_waiting
 from almoner.platform.outbound.lookups import open_http_session
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -61,7 +61,7 @@ class _Http(stripe.HTTPClient):
             raise RuntimeError("Stripe was called inside a transaction: call it before or after the transaction")
         self._identity.ensure_active()
         try:
-            with waiting_for_external_system():
+            with free_job_slot_while_waiting():
                 async with self._session.request(
                     method, url, headers=headers, data=post_data, allow_redirects=False
                 ) as response:

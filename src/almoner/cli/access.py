@@ -112,7 +112,7 @@ async def list_partners(tx: Tx) -> Table:
     `card testing until` column shows when this requirement ends.
     """
     found = await partner_service.list_accounts(tx)
-    tested = await card_testing.active_alert_ends_by_partner(tx)
+    tested = await card_testing.list_active_alert_ends_by_partner(tx)
     return Table(
         ("partner", "name", "created", "card testing until", "paused since"),
         [

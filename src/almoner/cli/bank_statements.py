@@ -24,7 +24,7 @@ from almoner.giving.banking.bank_statements.domain import (
     StatementError,
     StatementGap,
 )
-from almoner.giving.banking.bank_statements.flows import ImportProgress
+from almoner.giving.banking.bank_statements.flows import StatementImportProgress
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
@@ -64,25 +64,32 @@ async def import_statement(
     async with operator_transaction(database, "finance") as (_, officer):
         pass  # check the operator before storing anything
 
-    async def record(tx: Tx, statements: Sequence[BankStatement], looked: ImportProgress) -> None:
+    async def record(tx: Tx, statements: Sequence[BankStatement], looked: StatementImportProgress) -> None:
         named_so = ", ".join(one.reference for one in statements)[:200] or "empty"
         await officer.record_audit_entry(
-            tx, DEPLOYMENT, "bank_statement.imported", named_so, kept=looked.kept, matched=looked.matched
+            tx,
+            DEPLOYMENT,
+            "bank_statement.imported",
+            named_so,
+            kept=looked.new_statement_count,
+            matched=looked.matched_line_count,
         )
 
-    def report(looked: ImportProgress) -> None:
-        line.show(f"{looked.lines:,} lines checked, {looked.per_second:,.0f}/s")
+    def report(looked: StatementImportProgress) -> None:
+        line.show(f"{looked.open_line_count:,} lines checked, {looked.lines_per_second:,.0f} per second")
 
     looked = await bank_statements_flows.import_statements(
         database, content, form, own_accounts=own, imported_by=officer.id, on_finished=record, on_progress=report
     )
     async with database.read() as tx:
-        gaps = len(await bank_statements.statement_gaps(tx, bank_statements.PAGE_SIZE))
+        gaps = len(await bank_statements.list_statement_gaps(tx, bank_statements.PAGE_SIZE))
     line.clear()
-    new = f"{looked.kept:,} new statement{'' if looked.kept == 1 else 's'}"
-    parts = [f"{new}. {looked.lines:,} unmatched lines checked, {looked.matched:,} matched."]
-    if looked.lines > looked.matched:
-        parts.append(f"{looked.lines - looked.matched:,} need review: see `almoner bank-statements lines`.")
+    new = f"{looked.new_statement_count:,} new statement{'' if looked.new_statement_count == 1 else 's'}"
+    parts = [f"{new}. {looked.open_line_count:,} unmatched lines checked, {looked.matched_line_count:,} matched."]
+    if looked.open_line_count > looked.matched_line_count:
+        parts.append(
+            f"{looked.open_line_count - looked.matched_line_count:,} need review: see `almoner bank-statements lines`."
+        )
     if gaps:
         missing = "A statement is" if gaps == 1 else f"{gaps:,} statements are"
         parts.append(f"{missing} missing or incomplete: see `almoner bank-statements gaps`.")
@@ -140,7 +147,7 @@ async def list_gaps(
     """
     return Table(
         ("statement", "account", "reference", "ends", "opening balance", "age", "reason"),
-        [_gap(tx, one) for one in await bank_statements.statement_gaps(tx, limit)],
+        [_gap(tx, one) for one in await bank_statements.list_statement_gaps(tx, limit)],
     )
 
 
@@ -195,7 +202,7 @@ async def list_provider_payouts(
     """List provider payouts that match no statement line."""
     return Table(
         ("provider payout", "settled", "age", "amount", "reason"),
-        [_report(tx, one) for one in await bank_statements.missing_provider_payouts(tx, limit)],
+        [_report(tx, one) for one in await bank_statements.list_missing_provider_payouts(tx, limit)],
     )
 
 

@@ -116,7 +116,7 @@ async def list_disbursements(
     wanted = _status(status)
     return Table(
         ("disbursement", "organisation", "amount", "donations", "status", "waiting for", "created", "sent", "paid"),
-        [await _row(tx, disbursement) for disbursement in await disbursements.newest_disbursements(tx, wanted, limit)],
+        [await _row(tx, disbursement) for disbursement in await disbursements.list_newest(tx, wanted, limit)],
     )
 
 
@@ -433,7 +433,7 @@ def _explain_unknown_organisation(organisation: str) -> Iterator[None]:
 @transaction_command
 async def list_holds(tx: Tx) -> Table:
     """List holds on disbursements, oldest first."""
-    held = await disbursements.active_holds(tx)
+    held = await disbursements.list_active_holds(tx)
     by = await build_display_name_lookup(tx, [one.decided_by for one in held])
     return Table(
         ("organisation", "partner", "since", "by", "note"),

@@ -41,7 +41,7 @@ async def create_requests(database: Database) -> Output:
 
     async def record(tx: Tx, ran: InvoicingResult) -> None:
         await officer.record_audit_entry(
-            tx, DEPLOYMENT, "donation_requests.run", "all", made=len(ran.made), waiting=ran.waiting
+            tx, DEPLOYMENT, "donation_requests.run", "all", made=len(ran.created_requests), waiting=ran.waiting_count
         )
 
     ran = await donation_requests_flows.run_invoicing(database, record)
@@ -49,10 +49,12 @@ async def create_requests(database: Database) -> Output:
     parts = [
         f"{ids.encode('donationrequest', made.id)}  {made.reference}  {format_amount(made.money)} "
         f"for {made.donations:,} donations"
-        for made in ran.made
+        for made in ran.created_requests
     ] or ["No donation requests are due."]
-    if ran.waiting:
-        parts.append(f"{ran.waiting:,} donation requests are waiting for the end of the period or for more donations.")
+    if ran.waiting_count:
+        parts.append(
+            f"{ran.waiting_count:,} donation requests are waiting for the end of the period or for more donations."
+        )
     return parts
 
 
@@ -154,7 +156,7 @@ async def list_overpayments(tx: Tx, limit: Limit = 100) -> Table:
                 one.bank_reference,
                 iso_timestamp(one.received_at),
             ]
-            for one in await donation_requests.held_overpayments(tx, None, limit)
+            for one in await donation_requests.list_held_overpayments(tx, None, limit)
         ],
     )
 

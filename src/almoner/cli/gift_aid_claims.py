@@ -138,7 +138,7 @@ async def list_claims(tx: Tx, organisation: Charity = None, limit: Limit = 50) -
                 None if one.paid_minor is None else format_pounds(one.paid_minor),
                 one.reference,
             ]
-            for one in await gift_aid_claims.newest_claims(tx, whose, limit)
+            for one in await gift_aid_claims.list_newest_claims(tx, whose, limit)
         ],
     )
 
@@ -162,7 +162,7 @@ async def list_adjustments(tx: Tx, organisation: Charity = None, limit: Limit = 
                 format_pounds(one.remaining_minor),
                 iso_timestamp(one.created_at),
             ]
-            for one in await gift_aid_claims.newest_adjustments(tx, whose, limit)
+            for one in await gift_aid_claims.list_newest_adjustments(tx, whose, limit)
         ],
     )
 

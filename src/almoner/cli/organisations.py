@@ -205,7 +205,7 @@ async def _decide_pair(
     reported = _checked_note(note)
     ids = [parse_id(tx, "organisation", name) for name in names]
     try:
-        pair = await registers.load_pair(tx, *ids)
+        pair = await registers.load_record_pair(tx, *ids)
         if reason := pair.refusal_reason(decision):
             raise ImportRefused(reason)
         subject = " ".join(sorted(tx.ids.encode("organisation", one.id) for one in (pair.one, pair.other)))
@@ -215,7 +215,7 @@ async def _decide_pair(
         )
         if isinstance(agreed, str):
             return agreed
-        await registers.decide_pair(tx, pair, decision)
+        await registers.merge_or_separate_records(tx, pair, decision)
     except NotFound:
         raise typer.BadParameter(f"there is no published organisation {names[0]} or {names[1]}") from None
     except ImportRefused as refused:

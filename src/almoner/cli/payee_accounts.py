@@ -80,7 +80,7 @@ async def list_accounts(
         ),
         [
             await _row(tx, one)
-            for one in await payee_bank_accounts.newest_accounts(tx, _STORED[status] if status else None, limit)
+            for one in await payee_bank_accounts.list_newest(tx, _STORED[status] if status else None, limit)
         ],
     )
 
@@ -105,7 +105,7 @@ async def show(tx: Tx, account: AccountId) -> Output:
     """Show a payee account and its approvals."""
     one = await _find(tx, account)
     organisation = await organisations.get(tx, ALL_PARTNERS, one.organisation_id)
-    others = await payee_bank_accounts.organisation_ids_sharing_account(tx, one.id)
+    others = await payee_bank_accounts.list_organisation_ids_sharing_account(tx, one.id)
     notice = await account_notices.find(tx, one.id)
     where = one.address
     parts = (where.street, where.building, where.postcode, where.town, where.country)
@@ -213,7 +213,7 @@ async def approve(
     changed = transliterated_texts(seen.holder, seen.address)
     return [
         f"{account} is {_SHOWN[seen.status]}{waits}.",
-        *(f"The bank receives the {name} as {sent}." for name, _, sent in changed),
+        *(f"For the bank, the {name} is transliterated as {sent}." for name, _, sent in changed),
     ]
 
 

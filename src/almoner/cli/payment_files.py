@@ -47,7 +47,7 @@ async def list_files(
     tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
 ) -> Table:
     """List payment files, newest first."""
-    found = await payment_files.newest_files(tx, limit)
+    found = await payment_files.list_newest(tx, limit)
     by = await build_display_name_lookup(
         tx, [who for one in found for who in (one.created_by, one.released_by, one.withdrawn_by)]
     )
@@ -106,11 +106,14 @@ async def create(
         f"Left out: {await _left_out_line(tx, payout, why)}"
         for payouts, why in (
             (created.disbursements_without_account, "has no approved payee account: see `almoner payee-accounts`"),
-            (created.held, _HELD),
+            (created.disbursements_on_hold, _HELD),
         )
         for payout in payouts[:_SHOWN]
     ]
-    if more := sum(max(0, len(payouts) - _SHOWN) for payouts in (created.disbursements_without_account, created.held)):
+    if more := sum(
+        max(0, len(payouts) - _SHOWN)
+        for payouts in (created.disbursements_without_account, created.disbursements_on_hold)
+    ):
         parts.append(f"Left out: {more:,} more")
     if created.file is None:
         return [*parts, f"No disbursements are due in {own.single_release_limit.currency}."]
@@ -145,7 +148,8 @@ def _own(currency: str) -> OwnAccount:
 async def _changed_texts(tx: Tx, file: PaymentFile) -> list[str]:
     changed = await payment_files.transliterated_texts(tx, file.id)
     lines = [
-        f"The bank receives the {one.name} of {tx.ids.encode('payeeaccount', one.account_id)} as {one.sent}."
+        f"For the bank, the {one.field_name} of {tx.ids.encode('payeeaccount', one.account_id)} is transliterated as "
+        f"{one.sent_text}."
         for one in changed[:_SHOWN]
     ]
     if more := len(changed[_SHOWN:]):
@@ -174,7 +178,7 @@ async def show(tx: Tx, file: FileId) -> Output:
         ["sha256", found.sha256.hex()],
     ]
     changed: list[list[object]] = [
-        [tx.ids.encode("payeeaccount", one.account_id), one.name, one.text, one.sent]
+        [tx.ids.encode("payeeaccount", one.account_id), one.field_name, one.entered_text, one.sent_text]
         for one in await payment_files.transliterated_texts(tx, found.id)
     ]
     tables = [Table(("field", "value"), facts)]
@@ -271,7 +275,7 @@ async def import_status(
     return [
         (
             f"The bank reports {stated}. "
-            f"Disbursements confirmed: {reported.confirmed:,}, returned: {reported.returned_count:,}."
+            f"Disbursements confirmed: {reported.confirmed_count:,}, returned: {reported.returned_count:,}."
         ),
         *(ErrorOutput(line) for line in _failed_payment_lines(database, reported)),
     ]
@@ -286,7 +290,7 @@ def _failed_payment_lines(database: Database, told: StatusReportResult) -> list[
         "disbursements."
         for one in told.contradicted_disbursement_ids
     ]
-    for one, why in told.refused:
+    for one, why in told.refused_disbursements:
         found.append(
             f"{ids.encode('disbursement', one)} could not be updated: {why}. Fix the problem and run the command again."
         )

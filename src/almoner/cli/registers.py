@@ -258,7 +258,7 @@ async def show_difference(
         ignored = own.ignored_columns if own else await registers.list_ignored_columns(tx, before.source)
         difference, different = await registers.compare_imports(tx, before, after, ignored, rows)
     counts = (
-        ("added", difference.came),
+        ("added", difference.added),
         ("removed", difference.removed),
         ("changed", difference.changed),
         ("moved", difference.moved),
@@ -289,7 +289,7 @@ def _load_id_or_date(tx: Tx, given: str) -> UUID | datetime:
 
 def _different(row: NumberDifference) -> tuple[object, ...]:
     names = " -> ".join(dict.fromkeys(name for name in (row.old_name, row.new_name) if name))
-    return (row.number, row.fate, row.old_part or "-", row.new_part or "-", names)
+    return (row.number, row.change_kind, row.old_part or "-", row.new_part or "-", names)
 
 
 @commands.command("rollback")

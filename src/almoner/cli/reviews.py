@@ -108,7 +108,7 @@ Section = tuple[tuple[str, ...], list[list[object]]]
 
 async def _sections(tx: Tx, officer: CommandCaller, looked: ReviewDetails) -> list[Section]:
     """Tables that describe a case."""
-    shown, history = looked.shown, looked.history
+    shown, history = looked.evidence, looked.history
     steps = [row for step in shown.steps for row in _step(step)]
     attached: list[list[object]] = [
         [
@@ -140,7 +140,7 @@ def _link(tx: Tx, document: Document) -> str | None:
 
 
 async def _facts_of(tx: Tx, officer: CommandCaller, looked: ReviewDetails) -> list[list[object]]:
-    subject, shown, waits = looked.subject, looked.shown, looked.history.current_open_review
+    subject, shown, waits = looked.subject, looked.evidence, looked.history.current_open_review
     by = await build_display_name_lookup(tx, [looked.claimed_by])
     holder = "you" if looked.claimed_by == officer.id else by(looked.claimed_by)
     rows: list[list[object]] = [

@@ -16,7 +16,7 @@ from almoner.cli.tables import Output, Part, Table
 from almoner.giving.accounting.settlements import flows as settlements_flows
 from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import Settlement, SettlementLineKind, UnmatchedSettlementLine
-from almoner.giving.accounting.settlements.flows import COLUMNS, ImportProgress
+from almoner.giving.accounting.settlements.flows import COLUMNS, SettlementImportProgress
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import UnreconciledItem
 from almoner.kit.time import iso_timestamp
@@ -52,8 +52,11 @@ async def import_settlement(
     content = file.read_bytes()
     line, started = ProgressLine(), time.monotonic()
 
-    def report(progress: ImportProgress) -> None:
-        line.show(f"{progress.done:,} of {progress.lines:,} lines, {progress.per_second:,.0f} rows/s")
+    def report(progress: SettlementImportProgress) -> None:
+        line.show(
+            f"{progress.booked_line_count:,} of {progress.line_count:,} lines, "
+            f"{progress.lines_per_second:,.0f} per second"
+        )
 
     async with operator_transaction(database, "finance") as (_, officer):
         pass  # check the operator before booking anything
@@ -125,7 +128,7 @@ async def list_unreconciled(tx: Tx, limit: Limit = 200) -> Table:
     """
     return Table(
         ("age", "kind", "source", "reference", "amount", "reason", "see"),
-        [_unreconciled(tx, one) for one in await bank_statements.unreconciled_items(tx, limit)],
+        [_unreconciled(tx, one) for one in await bank_statements.list_unreconciled_items(tx, limit)],
     )
 
 
@@ -153,8 +156,8 @@ async def dismiss_line(
 
 def _unreconciled(tx: Tx, one: UnreconciledItem) -> list[object]:
     money = f"{format_decimal(one.minor, one.currency)} {one.currency}"
-    what, see = _UNRECONCILED[one.what]
-    return [_age(tx, one.since), what, one.provider_or_account, one.name, money, one.why, f"almoner {see}"]
+    what, see = _UNRECONCILED[one.kind]
+    return [_age(tx, one.since), what, one.provider_or_account, one.name, money, one.reason, f"almoner {see}"]
 
 
 def _age(tx: Tx, since: datetime) -> str:
@@ -163,8 +166,8 @@ def _age(tx: Tx, since: datetime) -> str:
 
 
 def _unmatched(tx: Tx, unbooked: UnmatchedSettlementLine) -> list[object]:
-    stored = unbooked.stored
+    stored = unbooked.stored_line
     line, old = stored.line, _age(tx, stored.since)
     sums = (format_amount(line.gross), format_amount(line.fee))
-    why = (stored.reason, stored.reason.explanation if stored.reason else None, unbooked.booked_in)
-    return [old, stored.provider, unbooked.reference, line.kind, line.payment, *sums, *why]
+    why = (stored.reason, stored.reason.explanation if stored.reason else None, unbooked.booked_in_report_reference)
+    return [old, stored.provider, unbooked.report_reference, line.kind, line.payment, *sums, *why]

@@ -76,7 +76,7 @@ async def list_verifications(
 ) -> Table:
     """List verifications by status, newest first."""
     scope = Partner(parse_id(tx, "partner", partner)) if partner else ALL_PARTNERS
-    found = await verifications.newest_verifications(tx, scope, VerificationFilters(status=status), limit)
+    found = await verifications.list_newest(tx, scope, VerificationFilters(status=status), limit)
     return Table(
         ("verification", "organisation", "status", "registration", "expires"), [await _row(tx, one) for one in found]
     )

@@ -58,7 +58,7 @@ class ActionPage:
     title: str
     button: str
     back: str
-    back_words: str
+    back_label: str
     sentences: Sequence[str]
     fields: Sequence[ActionField] = ()
     facts: Sequence[LabelledValue] = ()
@@ -74,8 +74,8 @@ class ConsoleAction:
 
     ``path``: contains ``{id}`` if the action is for a record. ``describe`` returns the confirmation page, or raises
     NotFound. ``perform`` returns the path below ``/operator`` to redirect to. It raises IncorrectParams for invalid
-    input, and one of ``refusals`` if a rule forbids the action. ``fresh``: requires a recent reauthentication, for
-    money, secrets and decisions. ``limits``: the size limits of the form.
+    input, and one of ``refusals`` if a rule forbids the action. ``requires_reauthentication``: requires a recent
+    reauthentication, for money, secrets and decisions. ``limits``: the size limits of the form.
     """
 
     path: str
@@ -83,7 +83,7 @@ class ConsoleAction:
     describe: Callable[[Tx, SignedInRequest], Awaitable[ActionPage]]
     perform: Callable[[Tx, SignedInRequest, Mapping[str, str]], Awaitable[str]]
     refusals: tuple[type[Exception], ...] = field(default=())
-    fresh: bool = False
+    requires_reauthentication: bool = False
     limits: FormLimits = FORM_LIMITS
 
 
@@ -97,7 +97,11 @@ class ActionPages:
         """Starlette routes."""
         return [
             self._context.route(
-                one.path, self._answer(one), *sorted(one.roles), requires_reauthentication=one.fresh, limits=one.limits
+                one.path,
+                self._answer(one),
+                *sorted(one.roles),
+                requires_reauthentication=one.requires_reauthentication,
+                limits=one.limits,
             )
             for one in actions
         ]
@@ -111,7 +115,7 @@ class ActionPages:
                 try:
                     done = await self._perform(action, visitor)
                     if done is not None:
-                        return redirect_to(visitor.place.home + done)
+                        return redirect_to(visitor.portal.home + done)
                 except IncorrectParams as error:
                     problems = problems_by_field(error, "what")
                 except NotFound:

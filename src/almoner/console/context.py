@@ -109,7 +109,7 @@ class ConsoleContext(PageContext):
         ``requires_reauthentication``: requires a recent reauthentication. ``upload``: the file that the page accepts.
         ``limits``: the size limits of a form without a file.
         """
-        return self.gate.protected_route(
+        return self.guard.protected_route(
             OPERATORS_HOME + path,
             handler,
             *roles,
@@ -123,7 +123,7 @@ class ConsoleContext(PageContext):
         """Texts, numbers and dates of a page, in English and in the visitor's time zone."""
         deployment = self.db.deployment
         zone = parse_time_zone(visitor.person.time_zone) or deployment.time_zone
-        return PageTexts(self.pages.language_for_tag(None), zone, deployment.clock.now())
+        return PageTexts(self.page_renderer.language_for_tag(None), zone, deployment.clock.now())
 
     async def render_console_page(
         self,
@@ -164,7 +164,7 @@ class ConsoleContext(PageContext):
     async def _counts(self, visitor: SignedInRequest) -> dict[str, str]:
         """The number of pending items for each navigation link that the visitor can see."""
         texts, found = self.texts(visitor), {}
-        seen = {path for path in self.counters if self.gate.is_in_navigation(visitor, path)}
+        seen = {path for path in self.counters if self.guard.is_in_navigation(visitor, path)}
         async with self.db.read() as tx:
             for path in seen:
                 counted = await self.counters[path](tx)
@@ -180,7 +180,9 @@ class ConsoleContext(PageContext):
         """The path of the record with this ID. None if the visitor has no access to the record."""
         for id_type, path in RECORD_PAGES.items():
             if self.db.deployment.ids.decode(id_type, record_id):
-                return f"{visitor.place.home}{path}/{record_id}" if self.gate.is_in_navigation(visitor, path) else None
+                return (
+                    f"{visitor.portal.home}{path}/{record_id}" if self.guard.is_in_navigation(visitor, path) else None
+                )
         return None
 
     def operator_id(self, visitor: SignedInRequest) -> str:

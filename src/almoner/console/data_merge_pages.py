@@ -22,7 +22,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import service as registers
 from almoner.nonprofits.registers.domain import ImportRefused
-from almoner.nonprofits.registers.service import PairDecision, RecordPair
+from almoner.nonprofits.registers.service import OrganisationRecordPair, PairDecision
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.pages.record_tables import Column, humanise_field_name
@@ -127,9 +127,9 @@ class MergePages:
 
         If there is no second record, suggest records that may be the same organisation.
         """
-        name = visitor.path.removeprefix(f"{visitor.place.home}{ORGANISATIONS}/").split("/")[0]
+        name = visitor.path.removeprefix(f"{visitor.portal.home}{ORGANISATIONS}/").split("/")[0]
         typed, other = visitor.query.get("query", "").strip()[:500], visitor.query.get("other", "")
-        pair: RecordPair | None = None
+        pair: OrganisationRecordPair | None = None
         suggested: list[tuple[str, Organisation]] = []
         async with self._context.db.snapshot() as tx:
             one = await self._record(tx, name)
@@ -186,7 +186,7 @@ class MergePages:
             if isinstance(decided, Approval):
                 await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, action, subject, look=1)
                 return f"{back}&done=proposed"
-            await registers.decide_pair(tx, pair, decision)
+            await registers.merge_or_separate_records(tx, pair, decision)
             done = "organisation.merged" if decision == "merge" else "organisation.separated"
             await self._context.record_audit_entry(
                 tx, visitor, DEPLOYMENT, done, subject, note=entered_values["note"], deciders=decided.decider_count
@@ -194,15 +194,17 @@ class MergePages:
             return f"{back}&done={decision}"
 
         path = f"{ORGANISATIONS}/{{id}}/{decision}/{{other}}"
-        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
+        return ConsoleAction(
+            path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), requires_reauthentication=True
+        )
 
-    async def _pair_of_path(self, tx: Tx, visitor: SignedInRequest) -> tuple[RecordPair, str]:
+    async def _pair_of_path(self, tx: Tx, visitor: SignedInRequest) -> tuple[OrganisationRecordPair, str]:
         """The two records in the URL, and the path of the page that compares them."""
-        name, _, other = visitor.path.removeprefix(f"{visitor.place.home}{ORGANISATIONS}/").split("/")
+        name, _, other = visitor.path.removeprefix(f"{visitor.portal.home}{ORGANISATIONS}/").split("/")
         return await self._pair(tx, name, other), f"{ORGANISATIONS}/{name}/compare?other={other}"
 
-    async def _pair(self, tx: Tx, name: str, other: str) -> RecordPair:
-        return await registers.load_pair(tx, *(self._context.parse_id(ID, one) for one in (name, other)))
+    async def _pair(self, tx: Tx, name: str, other: str) -> OrganisationRecordPair:
+        return await registers.load_record_pair(tx, *(self._context.parse_id(ID, one) for one in (name, other)))
 
     async def _record(self, tx: Tx, name: str) -> Organisation:
         """The published record with this ID, even if it has been merged. Raises NotFound."""
@@ -252,7 +254,7 @@ def _name(record: Organisation) -> str:
     return f"{record.full_name} ({record.registry_code} {record.registry_number})"
 
 
-def _marked(pair: RecordPair) -> list[ComparisonRow]:
+def _marked(pair: OrganisationRecordPair) -> list[ComparisonRow]:
     return build_comparison_rows(
         [
             ValueComparison(label, take(pair.one), [other] if (other := take(pair.other)) else [])
@@ -261,7 +263,7 @@ def _marked(pair: RecordPair) -> list[ComparisonRow]:
     )
 
 
-def _pair_label(pair: RecordPair) -> str:
+def _pair_label(pair: OrganisationRecordPair) -> str:
     one, other = (
         f"{record.full_name} ({record.registry_code} {record.registry_number})" for record in (pair.one, pair.other)
     )

@@ -16,7 +16,11 @@ from almoner.console.context import ConsoleContext
 from almoner.console.data_organisation_pages import ID, ORGANISATIONS, organisation_path
 from almoner.console.links import ADMINISTRATORS, REVIEWERS
 from almoner.console.logo_uploads import LOGO, handle_logo_upload
-from almoner.console.review_confirmations import contact_fields, parse_contact, record_contact
+from almoner.console.review_confirmations import (
+    official_contact_fields,
+    parse_official_contact,
+    record_official_contact,
+)
 from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.kit import web
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -186,7 +190,9 @@ class OrganisationActions:
             return f"{organisation_path(tx, one.id)}?done=published"
 
         path = f"{ORGANISATIONS}/{{id}}/publish"
-        return ConsoleAction(path, REVIEWERS, describe, perform, refusals=(RegistryNumberTaken,), fresh=True)
+        return ConsoleAction(
+            path, REVIEWERS, describe, perform, refusals=(RegistryNumberTaken,), requires_reauthentication=True
+        )
 
     def _contact(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
@@ -201,19 +207,21 @@ class OrganisationActions:
                     "We send requests to confirm applicants and verifications to this address.",
                     "If an applicant of the organisation is in review, this address is asked about them immediately.",
                 ],
-                fields=contact_fields(known.email if known else "", known.source if known else ""),
+                fields=official_contact_fields(known.email if known else "", known.source if known else ""),
                 facts=[LabelledValue("Registered websites", " ".join(one.websites) or None)],
                 closed=_unpublished_reason(one),
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             one = await self._organisation(tx, visitor)
-            contact = OfficialContact(one.id, *parse_contact(entered_values))
-            await record_contact(self._context, tx, visitor, contact)
+            contact = OfficialContact(one.id, *parse_official_contact(entered_values))
+            await record_official_contact(self._context, tx, visitor, contact)
             return f"{organisation_path(tx, one.id)}?done=contact"
 
         path = f"{ORGANISATIONS}/{{id}}/contact"
-        return ConsoleAction(path, REVIEWERS, describe, perform, refusals=(OfficialContactRefused,), fresh=True)
+        return ConsoleAction(
+            path, REVIEWERS, describe, perform, refusals=(OfficialContactRefused,), requires_reauthentication=True
+        )
 
     def _refuse_giving_links(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
@@ -240,7 +248,9 @@ class OrganisationActions:
             await giving_links.record_opt_out(tx, one.id, entered_values["note"], self._context.operator_id(visitor))
             return await self._changed_giving_links(tx, visitor, one.id, "giving_link.refused")
 
-        return ConsoleAction(f"{ORGANISATIONS}/{{id}}/giving-links/refuse", REVIEWERS, describe, perform, fresh=True)
+        return ConsoleAction(
+            f"{ORGANISATIONS}/{{id}}/giving-links/refuse", REVIEWERS, describe, perform, requires_reauthentication=True
+        )
 
     def _allow_giving_links(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
@@ -261,7 +271,9 @@ class OrganisationActions:
             await giving_links.withdraw_opt_out(tx, one.id)
             return await self._changed_giving_links(tx, visitor, one.id, "giving_link.allowed")
 
-        return ConsoleAction(f"{ORGANISATIONS}/{{id}}/giving-links/allow", REVIEWERS, describe, perform, fresh=True)
+        return ConsoleAction(
+            f"{ORGANISATIONS}/{{id}}/giving-links/allow", REVIEWERS, describe, perform, requires_reauthentication=True
+        )
 
     async def _changed_giving_links(self, tx: Tx, visitor: SignedInRequest, organisation_id: UUID, action: str) -> str:
         own = tx.ids.encode(ID, organisation_id)
@@ -292,7 +304,7 @@ class OrganisationActions:
         return f"{organisation_path(tx, organisation_id)}?done=branded"
 
     async def _organisation(self, tx: Tx, visitor: SignedInRequest) -> Organisation:
-        name = visitor.path.removeprefix(f"{visitor.place.home}{ORGANISATIONS}/").split("/")[0]
+        name = visitor.path.removeprefix(f"{visitor.portal.home}{ORGANISATIONS}/").split("/")[0]
         return await organisations.get_for_operators(tx, self._context.parse_id(ID, name))
 
 

@@ -161,7 +161,7 @@ class OrganisationPages:
             found = await organisations.get_for_operators(tx, organisation_id)
             own = organisation_path(tx, found.id)
             if found.id != organisation_id:
-                return redirect_to(visitor.place.home + own)
+                return redirect_to(visitor.portal.home + own)
             page = RecordPage(
                 found.effective_display_name,
                 tx.ids.encode(ID, found.id),
@@ -182,7 +182,7 @@ class OrganisationPages:
         return await show_record(self._context, visitor, page, _DONE.get(visitor.query.get("done", ""), ""))
 
     async def _facts(self, tx: Tx, visitor: SignedInRequest, one: Organisation) -> list[LabelledValue]:
-        home = visitor.place.home
+        home = visitor.portal.home
         former = await organisations.list_former_names(tx, one.id)
         own = await branding.find_branding(tx, one.id)
         contact = await agents.find_official_contact(tx, one.id)
@@ -191,7 +191,7 @@ class OrganisationPages:
             LabelledValue(label, name, href=home + organisation_path(tx, other))
             for label, other in (("Branch of", one.branch_of), ("Succeeded by", one.succeeded_by))
             if other
-            for name in (await organisations.display_names(tx, ALL_PARTNERS, [other])).values()
+            for name in (await organisations.find_display_names(tx, ALL_PARTNERS, [other])).values()
         ]
         currencies = ", ".join(one.donation_currencies)
         return [
@@ -404,7 +404,7 @@ async def _screening(tx: Tx, records: Sequence[Organisation]) -> RecordTable:
             Column("Open matches"),
             Column("Confirmed"),
             Column("Cleared"),
-            Column("Cannot be compared because"),
+            Column("Why it cannot be compared"),
         ],
         rows,
         "This organisation has never been screened against watchlists, because no partner has validated, monitored "

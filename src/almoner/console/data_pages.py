@@ -32,7 +32,7 @@ async def _count_late(tx: Tx) -> int:
 COUNTERS: Final[dict[str, Counter]] = {
     LOADS: registers.count_undecided_imports,
     REGISTERS: _count_late,
-    watchlist_pages.PATH: watchlist_pages.count_late,
+    watchlist_pages.PATH: watchlist_pages.count_outdated_watchlists,
 }
 
 
@@ -45,8 +45,14 @@ def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
                 "Imports in quarantine", f"{LOADS}?status=quarantined", await registers.count_undecided_imports(tx)
             ),
             StartPageLine("Registers with outdated data", REGISTERS, await _count_late(tx)),
-            StartPageLine("Outdated watchlists", watchlist_pages.PATH, await watchlist_pages.count_late(tx)),
-            StartPageLine("Rejected watchlist imports", watchlist_pages.PATH, await watchlist_pages.count_refused(tx)),
+            StartPageLine(
+                "Outdated watchlists", watchlist_pages.PATH, await watchlist_pages.count_outdated_watchlists(tx)
+            ),
+            StartPageLine(
+                "Rejected watchlist imports",
+                watchlist_pages.PATH,
+                await watchlist_pages.count_watchlists_with_rejected_import(tx),
+            ),
             StartPageLine("Merges waiting for a second approval", MERGES, await count_pending_merges(tx)),
         ]
 

@@ -110,7 +110,9 @@ class RegisterActions:
             return self._path(load)
 
         path = f"{LOADS}/{{id}}/release"
-        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
+        return ConsoleAction(
+            path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), requires_reauthentication=True
+        )
 
     def _refuse(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
@@ -138,7 +140,9 @@ class RegisterActions:
             return self._path(load)
 
         path = f"{LOADS}/{{id}}/refuse"
-        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
+        return ConsoleAction(
+            path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), requires_reauthentication=True
+        )
 
     async def _record(self, tx: Tx, visitor: SignedInRequest, load: RegisterImport, action: str, note: str) -> None:
         data_of = f"{load.data_as_of:%Y-%m-%d}"

@@ -102,7 +102,9 @@ class UploadPages:
                 uploaded = visitor.upload.uploaded_file if visitor.upload else None
                 problems = _problems(visitor, imports, typed)
                 if not problems and uploaded is not None:
-                    return redirect_to(visitor.place.home + await self._store_upload(visitor, imports, typed, uploaded))
+                    return redirect_to(
+                        visitor.portal.home + await self._store_upload(visitor, imports, typed, uploaded)
+                    )
             async with self._context.db.read() as tx:
                 newest = await import_uploads.list_newest(tx, imports.kind, _LISTED)
                 listed = [(f"{imports.path}/uploads/{tx.ids.encode(ID, one.id)}", one) for one in newest]
@@ -179,7 +181,7 @@ class UploadPages:
         return show
 
     def _facts(self, visitor: SignedInRequest, imports: _Imports, upload: ImportUpload, by: str) -> list[LabelledValue]:
-        home = visitor.place.home
+        home = visitor.portal.home
         load: list[LabelledValue] = []
         if upload.load_id is not None and imports.kind == "register":
             name = self._context.format_id("registerload", upload.load_id)

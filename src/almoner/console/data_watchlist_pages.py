@@ -135,15 +135,17 @@ class WatchlistPages:
             return PATH
 
         path = f"{PATH}/{{code}}/retire"
-        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistImportRefused,), fresh=True)
+        return ConsoleAction(
+            path, ADMINISTRATORS, describe, perform, refusals=(WatchlistImportRefused,), requires_reauthentication=True
+        )
 
 
-async def count_late(tx: Tx) -> int:
+async def count_outdated_watchlists(tx: Tx) -> int:
     """The number of watchlists that are older than their maximum age."""
     return sum(one.is_stale(tx.now) for one in await watchlists.list_current_versions(tx))
 
 
-async def count_refused(tx: Tx) -> int:
+async def count_watchlists_with_rejected_import(tx: Tx) -> int:
     """The number of watchlists whose newest import was rejected."""
     return len(await watchlists.list_latest_refused_imports(tx))
 

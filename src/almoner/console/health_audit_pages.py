@@ -142,7 +142,7 @@ class AuditPages:
         )
 
     def _action_words(self, visitor: SignedInRequest, action: str) -> str:
-        words = AuditTexts(self._context.texts(visitor), {}, visitor.place.home, {})
+        words = AuditTexts(self._context.texts(visitor), {}, visitor.portal.home, {})
         return DEPLOYMENT_ACTIONS.get(action) or str(words.action_text(action))
 
     def _linked(self, visitor: SignedInRequest, label: str, identifier: str, text: str | None = None) -> LabelledValue:
@@ -150,7 +150,7 @@ class AuditPages:
 
     async def redirect_to_deployment_audit_chain(self, visitor: SignedInRequest) -> Response:
         """Show the hash chain of the deployment's audit log."""
-        return redirect_to(f"{visitor.place.home}{CHAINS}/deployment")
+        return redirect_to(f"{visitor.portal.home}{CHAINS}/deployment")
 
     async def show_audit_chain(self, visitor: SignedInRequest) -> Response:
         """Show the length of a hash chain, its newest signed head and the result of the last verification."""

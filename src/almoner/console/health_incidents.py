@@ -201,7 +201,7 @@ class IncidentPages:
 
     async def _found(self, tx: Tx, visitor: SignedInRequest) -> tuple[Incident, str]:
         """The incident in the URL, and the path of the incident's page."""
-        own = visitor.path.removeprefix(visitor.place.home).rpartition("/")[0]
+        own = visitor.path.removeprefix(visitor.portal.home).rpartition("/")[0]
         return await _find(tx, self._context.parse_id(ID, own.rpartition("/")[2])), own
 
     async def _publish(self, tx: Tx, visitor: SignedInRequest, status: IncidentStatus, text: str, action: str) -> str:

@@ -123,7 +123,12 @@ class FailedJobPages:
             return PATH
 
         return ConsoleAction(
-            f"{PATH}/{{id}}/drop", ADMINISTRATORS, describe, perform, refusals=(NoSuchDeadJob,), fresh=True
+            f"{PATH}/{{id}}/drop",
+            ADMINISTRATORS,
+            describe,
+            perform,
+            refusals=(NoSuchDeadJob,),
+            requires_reauthentication=True,
         )
 
     def _retry_kind_action(self) -> ConsoleAction:

@@ -204,7 +204,7 @@ class ListRouteBuilder:
         except IncorrectParams as error:
             problems = problems_by_field(error, next(iter(entered_values), "filters"))
             given, page = {}, await declared.load(visitor, ListQuery({}, None, _PAGE_SIZE))
-        address = visitor.place.home + declared.path
+        address = visitor.portal.home + declared.path
         shown, texts = list(given.items()), self._context.texts(visitor)
         return await self._context.render_console_page(
             visitor,
@@ -280,7 +280,7 @@ def _cells(visitor: SignedInRequest, texts: PageTexts, declared: ConsoleList, ro
         if shown.place == "below":
             made[-1] = replace(made[-1], below=[*made[-1].below, cell])
         elif shown.place == "column":
-            made.append(cell if made else replace(cell, href=visitor.place.home + row.path))
+            made.append(cell if made else replace(cell, href=visitor.portal.home + row.path))
     return made
 
 

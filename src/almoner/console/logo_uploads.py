@@ -37,7 +37,7 @@ async def handle_logo_upload(
             checked = await context.services.intake.reencode_image(uploaded.content, longest_side)
             with checked.content:
                 logo = read_checked_image(checked)
-            return redirect_to(visitor.place.home + await save_logo(logo))
+            return redirect_to(visitor.portal.home + await save_logo(logo))
         except FiletypeNotSupported:
             problems = {"file": "The file is not a valid image. Use a JPEG or PNG."}
         except ValueError as error:
@@ -48,5 +48,5 @@ async def handle_logo_upload(
         status=422 if problems else 200,
         problems=problems,
         back=return_path,
-        back_words=return_label,
+        back_label=return_label,
     )

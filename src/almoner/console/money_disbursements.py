@@ -24,9 +24,9 @@ from almoner.console.money_records import (
     RecordPage,
     RecordTable,
     amount_fact,
+    build_fixed_explanation,
     build_list_page,
     find_organisation_names,
-    fixed_explanation,
     parse_cursor,
     parse_filter_choice,
     parse_filter_id,
@@ -125,7 +125,7 @@ class DisbursementPages:
         self._kind = RecordKind(
             path=_PATH,
             id_type=_TYPE,
-            words="Disbursement",
+            name="Disbursement",
             get=_get,
             record_id=lambda one: one.id,
             facts=_facts,
@@ -148,7 +148,7 @@ class DisbursementPages:
             RecordAction(
                 "mark-returned",
                 "Record as returned",
-                fixed_explanation(
+                build_fixed_explanation(
                     "The donations are added to the next disbursement. Disbursements to this nonprofit stay on hold "
                     "until somebody releases the hold. The partner is notified.",
                 ),
@@ -161,7 +161,7 @@ class DisbursementPages:
             RecordAction(
                 "hold",
                 "Hold disbursements to this nonprofit",
-                fixed_explanation(
+                build_fixed_explanation(
                     "Nothing is paid to this nonprofit until somebody releases the hold. The nonprofit and "
                     "the partner are not notified."
                 ),
@@ -272,7 +272,7 @@ class DisbursementPages:
         """Show a disbursement, with its payment file and the first of its donations."""
         async with self._context.db.read() as tx:
             one = await self._kind.get_from_url(self._context, tx, visitor)
-            file_id = await payment_files.file_id_of_disbursement(tx, one.id)
+            file_id = await payment_files.find_file_id_of_disbursement(tx, one.id)
             found = await donations.donations_of_disbursement(tx, one.id, None, _SHOWN + 1)
             here = self._kind.page_path(tx, one)
             actions = self._kind.available_actions(tx, one)
@@ -280,13 +280,13 @@ class DisbursementPages:
             facts = list(await _facts(tx, one))
             if file_id is not None:
                 name = tx.ids.encode("bankfile", file_id)
-                facts.append(LabelledValue("Payment file", name, "link", f"{visitor.place.home}/payment-files/{name}"))
+                facts.append(LabelledValue("Payment file", name, "link", f"{visitor.portal.home}/payment-files/{name}"))
             page = RecordPage(
                 title=f"Disbursement of {format_amount(one.money)}",
                 id=tx.ids.encode(_TYPE, one.id),
                 status=one.status,
                 back=_PATH,
-                back_words="Disbursements",
+                back_label="Disbursements",
                 facts=facts,
                 steps=_steps(one),
                 actions=actions,
@@ -400,8 +400,8 @@ class DisbursementPages:
         """
         async with self._context.db.read() as tx:
             waiting, ready = (
-                await disbursements.waiting_reasons_with_count_and_oldest(tx),
-                await disbursements.ready_counts_and_totals(tx),
+                await disbursements.count_waiting_disbursements_by_reason(tx),
+                await disbursements.count_and_sum_ready_disbursements(tx),
             )
         ran: DisbursementRunResult | None = None
         if visitor.form:
@@ -417,10 +417,10 @@ class DisbursementPages:
                 self._context.db, self._context.services.rules, on_finished=record
             )
             if not ran.refused and not ran.sent:
-                return redirect_to(f"{visitor.place.home}{_PATH}/run?done=nothing")
+                return redirect_to(f"{visitor.portal.home}{_PATH}/run?done=nothing")
             if not ran.refused:
                 sent = sum(sums.disbursements for sums in ran.sent.values())
-                return redirect_to(f"{visitor.place.home}{_PATH}?sent={sent}")
+                return redirect_to(f"{visitor.portal.home}{_PATH}?sent={sent}")
         return await self._context.render_console_page(
             visitor,
             "money_run.html",

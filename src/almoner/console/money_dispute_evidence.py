@@ -140,18 +140,39 @@ class DisputeEvidencePages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         actions = (
-            ConsoleAction(f"{_HERE}/clear", FINANCE, self._describe_clear, self._clear, (DisputeError,), fresh=True),
+            ConsoleAction(
+                f"{_HERE}/clear",
+                FINANCE,
+                self._describe_clear,
+                self._clear,
+                (DisputeError,),
+                requires_reauthentication=True,
+            ),
             ConsoleAction(
                 f"{_HERE}/edit",
                 FINANCE,
                 self._describe_edit,
                 self._edit,
                 (DisputeError,),
-                fresh=True,
+                requires_reauthentication=True,
                 limits=LONG_FORM_LIMITS,
             ),
-            ConsoleAction(f"{_HERE}/remove", FINANCE, self._describe_remove, self._remove, (DisputeError,), fresh=True),
-            ConsoleAction(f"{_HERE}/submit", FINANCE, self._describe_submit, self._submit, (DisputeError,), fresh=True),
+            ConsoleAction(
+                f"{_HERE}/remove",
+                FINANCE,
+                self._describe_remove,
+                self._remove,
+                (DisputeError,),
+                requires_reauthentication=True,
+            ),
+            ConsoleAction(
+                f"{_HERE}/submit",
+                FINANCE,
+                self._describe_submit,
+                self._submit,
+                (DisputeError,),
+                requires_reauthentication=True,
+            ),
         )
         upload = self._context.route(
             f"{_HERE}/upload", self.upload, *sorted(FINANCE), requires_reauthentication=True, upload=_FILE
@@ -161,7 +182,7 @@ class DisputeEvidencePages:
 
     async def _find(self, tx: Tx, visitor: SignedInRequest) -> tuple[Dispute, Evidence]:
         """The dispute in the URL and its evidence. Raises NotFound."""
-        name = visitor.path.removeprefix(f"{visitor.place.home}{_PATH}/").split("/")[0]
+        name = visitor.path.removeprefix(f"{visitor.portal.home}{_PATH}/").split("/")[0]
         try:
             dispute = await disputes.get(tx, self._context.parse_id(_TYPE, name))
         except DisputeError:
@@ -195,7 +216,7 @@ class DisputeEvidencePages:
             else [timestamp_fact("Evidence due", dispute.evidence_due_at)]
         )
         if shows_all:
-            home, name = visitor.place.home, tx.ids.encode(_TYPE, dispute.id)
+            home, name = visitor.portal.home, tx.ids.encode(_TYPE, dispute.id)
             facts += [
                 LabelledValue(_KIND_WORDS[one.kind], one.file_name, href=home + _file_path(name, one.kind))
                 for one in evidence.files
@@ -323,7 +344,7 @@ class DisputeEvidencePages:
             if not problems and kind is not None and uploaded is not None:
                 try:
                     await self._add_file(visitor, dispute, kind, uploaded)
-                    return redirect_to(visitor.place.home + self._back(dispute.id, "upload"))
+                    return redirect_to(visitor.portal.home + self._back(dispute.id, "upload"))
                 except FiletypeNotSupported:
                     problems = {"file": "The file cannot be read. Use a PDF, JPEG, PNG or HEIC."}
                 except DisputeError as error:

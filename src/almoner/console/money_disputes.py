@@ -26,8 +26,8 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     amount_fact,
+    build_fixed_explanation,
     build_list_page,
-    fixed_explanation,
     parse_cursor,
     parse_filter_choice,
     show_record,
@@ -88,7 +88,7 @@ async def _refresh(tx: Tx, officer: ActingOperator, dispute: Dispute, _entered_v
 _REFRESH: Final = RecordAction(
     "refresh",
     "Fetch the status",
-    fixed_explanation(
+    build_fixed_explanation(
         "A background worker fetches the current status from the payment provider. A worker also does this "
         "automatically every day."
     ),
@@ -120,7 +120,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
     return RecordKind(
         path=_PATH,
         id_type=_TYPE,
-        words="Dispute",
+        name="Dispute",
         get=disputes.get,
         record_id=lambda one: one.id,
         facts=_facts,
@@ -129,7 +129,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
             RecordAction(
                 "mark-won",
                 "Record as won",
-                fixed_explanation(only, "The donation is disbursed as usual. The partner is notified."),
+                build_fixed_explanation(only, "The donation is disbursed as usual. The partner is notified."),
                 mark_won,
                 (NOTE,),
                 _open,
@@ -139,7 +139,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
             RecordAction(
                 "mark-lost",
                 "Record as lost",
-                fixed_explanation(
+                build_fixed_explanation(
                     only,
                     (
                         "The donation is treated as refunded. If the donation was already disbursed, we absorb the "
@@ -248,7 +248,7 @@ class DisputePages:
                 id=tx.ids.encode(_TYPE, one.id),
                 status=one.status.value,
                 back=_PATH,
-                back_words="Disputes",
+                back_label="Disputes",
                 facts=[*await _facts(tx, one), *evidence_facts(one, evidence)],
                 steps=steps,
                 actions=[*evidence_actions(tx, one, evidence), *self._kind.available_actions(tx, one)],

@@ -44,9 +44,16 @@ class DonationActions:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        reassign = ConsoleAction(REASSIGN, FINANCE, self._describe_reassignment, self._reassign, fresh=True)
+        reassign = ConsoleAction(
+            REASSIGN, FINANCE, self._describe_reassignment, self._reassign, requires_reauthentication=True
+        )
         cancel = ConsoleAction(
-            CANCEL_DECLARATION, FINANCE, _describe_cancellation, self._cancel, (DeclarationError,), fresh=True
+            CANCEL_DECLARATION,
+            FINANCE,
+            _describe_cancellation,
+            self._cancel,
+            (DeclarationError,),
+            requires_reauthentication=True,
         )
         return ActionPages(self._context).routes(reassign, cancel)
 

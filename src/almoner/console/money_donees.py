@@ -22,7 +22,7 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     build_decider_name_lookup,
-    fixed_explanation,
+    build_fixed_explanation,
     parse_cursor,
     show_record,
 )
@@ -90,7 +90,7 @@ async def _audit(tx: Tx, officer: ActingOperator, action: str, one: Donee) -> No
 _KIND: Final = RecordKind(
     path=_PATH,
     id_type=_TYPE,
-    words="Receipt donee",
+    name="Receipt donee",
     get=_get,
     record_id=lambda one: one.id,
     facts=_facts,
@@ -98,7 +98,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "approve",
             "Approve donee",
-            fixed_explanation(
+            build_fixed_explanation(
                 "Enter the EIN from your own evidence. The proposed EIN is hidden, so that two people check it "
                 "independently.",
                 "New receipts of the partner name this donee instead of the previous one. Receipts that were already "
@@ -114,7 +114,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "end",
             "Remove donee",
-            fixed_explanation(
+            build_fixed_explanation(
                 "New receipts of the partner no longer name this donee. If the partner has no other donee, its "
                 "receipts only confirm the payment and say that they are not tax receipts.",
             ),
@@ -157,7 +157,12 @@ class ReceiptDoneePages:
         """Starlette routes."""
         context = self._context
         propose = ConsoleAction(
-            f"{_PATH}/propose", FINANCE, _describe_proposal, self._propose, (DoneeError,), fresh=True
+            f"{_PATH}/propose",
+            FINANCE,
+            _describe_proposal,
+            self._propose,
+            (DoneeError,),
+            requires_reauthentication=True,
         )
         return [
             *ListRouteBuilder(context).routes(self._list),
@@ -211,7 +216,7 @@ class ReceiptDoneePages:
                 id=tx.ids.encode(_TYPE, one.id),
                 status=one.approval_status,
                 back=_PATH,
-                back_words="Receipt donees",
+                back_label="Receipt donees",
                 facts=[*await _facts(tx, one), LabelledValue("EIN", ein)],
                 steps=steps,
                 actions=_KIND.available_actions(tx, one, me),

@@ -23,9 +23,9 @@ from almoner.console.money_records import (
     RecordTable,
     amount_fact,
     build_decider_name_lookup,
+    build_fixed_explanation,
     build_list_page,
     find_organisation_names,
-    fixed_explanation,
     parse_cursor,
     parse_filter_choice,
     show_record,
@@ -129,7 +129,7 @@ def _message(visitor: SignedInRequest) -> str:
 _KIND: Final = RecordKind(
     path=_PATH,
     id_type=_TYPE,
-    words="Payment file",
+    name="Payment file",
     get=payment_files.get,
     record_id=lambda file: file.id,
     facts=_facts,
@@ -148,7 +148,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "withdraw",
             "Withdraw file",
-            fixed_explanation(
+            build_fixed_explanation(
                 "The file can no longer be sent to the bank. The disbursements of the file can be added to another "
                 "file."
             ),
@@ -253,7 +253,7 @@ class PaymentFilePages:
                 id=tx.ids.encode(_TYPE, file.id),
                 status=file.status,
                 back=_PATH,
-                back_words="Payment files",
+                back_label="Payment files",
                 facts=await _facts(tx, file),
                 steps=await self._steps(tx, file),
                 actions=_KIND.available_actions(tx, file, me),
@@ -301,7 +301,7 @@ class PaymentFilePages:
                 f"/disbursements/{tx.ids.encode('disbursement', payout)}",
                 (tx.ids.encode("disbursement", payout), holder, money, masked, end_to_end),
             )
-            for payout, end_to_end, _, masked, money, holder in await payment_files.transfers_of_file(
+            for payout, end_to_end, _, masked, money, holder in await payment_files.list_transfers_of_file(
                 tx, file.id, _SHOWN
             )
         ]
@@ -320,7 +320,7 @@ class PaymentFilePages:
         rows = [
             ListRow(
                 f"/payee-accounts/{tx.ids.encode('payeeaccount', one.account_id)}",
-                (tx.ids.encode("payeeaccount", one.account_id), one.name, one.text, one.sent),
+                (tx.ids.encode("payeeaccount", one.account_id), one.field_name, one.entered_text, one.sent_text),
             )
             for one in changed[:_SHOWN]
         ]
@@ -336,7 +336,14 @@ class PaymentFilePages:
         )
 
     def _new(self) -> ConsoleAction:
-        return ConsoleAction(f"{_PATH}/new", FINANCE, self._describe_new, self._create, (PaymentFileError,), fresh=True)
+        return ConsoleAction(
+            f"{_PATH}/new",
+            FINANCE,
+            self._describe_new,
+            self._create,
+            (PaymentFileError,),
+            requires_reauthentication=True,
+        )
 
     async def _describe_new(self, tx: Tx, _visitor: SignedInRequest) -> ActionPage:
         own = self._context.services.own_accounts or {}
@@ -385,10 +392,12 @@ class PaymentFilePages:
         created = await payment_files.create_file(tx, own, day, created_by=officer.id)
         if created.file is None:
             raise PaymentFileError(
-                await self._nothing(tx, entered_values["currency"], created.disbursements_without_account, created.held)
+                await self._nothing(
+                    tx, entered_values["currency"], created.disbursements_without_account, created.disbursements_on_hold
+                )
             )
         await _audit(tx, officer, "payment_file.created", created.file)
-        left = f"{len(created.disbursements_without_account)}.{len(created.held)}"
+        left = f"{len(created.disbursements_without_account)}.{len(created.disbursements_on_hold)}"
         return f"{_KIND.page_path(tx, created.file)}?left={left}"
 
     async def _nothing(
@@ -461,10 +470,10 @@ class PaymentFilePages:
                     )
                 except (PaymentFileError, DisbursementError) as error:
                     refused = str(error)
-        if reported is not None and not (reported.contradicted_disbursement_ids or reported.refused):
+        if reported is not None and not (reported.contradicted_disbursement_ids or reported.refused_disbursements):
             name = self._context.format_id(_TYPE, reported.file.id)
             done = "answered" if reported.counts else "known"
-            return redirect_to(f"{visitor.place.home}{_PATH}/{name}?done={done}")
+            return redirect_to(f"{visitor.portal.home}{_PATH}/{name}?done={done}")
         ids = self._context.db.deployment.ids
         return await self._context.render_console_page(
             visitor,
@@ -476,5 +485,7 @@ class PaymentFilePages:
             contradicted=[ids.encode("disbursement", one) for one in reported.contradicted_disbursement_ids]
             if reported
             else [],
-            failed=[(ids.encode("disbursement", one), why) for one, why in reported.refused] if reported else [],
+            failed=[(ids.encode("disbursement", one), why) for one, why in reported.refused_disbursements]
+            if reported
+            else [],
         )

@@ -32,9 +32,9 @@ from almoner.console.money_records import (
     RecordTable,
     amount_fact,
     build_decider_name_lookup,
+    build_fixed_explanation,
     build_list_page,
     find_organisation_names,
-    fixed_explanation,
     parse_cursor,
     parse_entered_amount,
     parse_filter_choice,
@@ -135,7 +135,7 @@ async def _about_payment(_tx: Tx, claim: GiftAidClaim) -> Sequence[str]:
 _KIND: Final = RecordKind(
     path=_PATH,
     id_type=_TYPE,
-    words="Gift Aid claim",
+    name="Gift Aid claim",
     get=gift_aid_claims.get,
     record_id=lambda claim: claim.id,
     facts=_facts,
@@ -143,7 +143,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "mark-submitted",
             "Mark as sent to HMRC",
-            fixed_explanation("Donations refunded since the claim was drafted are deducted from the next claim."),
+            build_fixed_explanation("Donations refunded since the claim was drafted are deducted from the next claim."),
             _submit,
             (ActionField("reference", "HMRC's reference", maxlength=gift_aid_claims_domain.MAX_REFERENCE),),
             _is("drafted"),
@@ -172,7 +172,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "mark-rejected",
             "Record that HMRC rejected the claim",
-            fixed_explanation("The donations in the claim can be claimed again."),
+            build_fixed_explanation("The donations in the claim can be claimed again."),
             _reject,
             (NOTE,),
             _is("submitted"),
@@ -181,7 +181,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "withdraw",
             "Withdraw draft",
-            fixed_explanation("The donations in the claim can be claimed again."),
+            build_fixed_explanation("The donations in the claim can be claimed again."),
             _withdraw,
             (NOTE,),
             _is("drafted"),
@@ -248,7 +248,12 @@ class GiftAidClaimPages:
         """Starlette routes."""
         context = self._context
         draft = ConsoleAction(
-            f"{_PATH}/draft", FINANCE, self._describe_draft, self._draft, (GiftAidClaimError,), fresh=True
+            f"{_PATH}/draft",
+            FINANCE,
+            self._describe_draft,
+            self._draft,
+            (GiftAidClaimError,),
+            requires_reauthentication=True,
         )
         schedule = DownloadDeclaration(
             f"{_PATH}/{{id}}/schedule", self._about_schedule, self._write_schedule, (GiftAidClaimError,)
@@ -294,7 +299,7 @@ class GiftAidClaimPages:
         async with self._context.db.read() as tx:
             charity = parse_filter_id(tx, query, "charity", "organisation")
             before = parse_time_cursor(query.cursor)
-            found = await gift_aid_claims.newest_adjustments(tx, charity, query.limit + 1, before and before[1])
+            found = await gift_aid_claims.list_newest_adjustments(tx, charity, query.limit + 1, before and before[1])
             return build_time_sorted_page(
                 [(one.created_at, one.id, _adjustment_row(tx, one)) for one in found], query.limit
             )
@@ -303,7 +308,7 @@ class GiftAidClaimPages:
         """Show a claim, and those of its donations that have changed since the claim was drafted."""
         async with self._context.db.read() as tx:
             claim = await _KIND.get_from_url(self._context, tx, visitor)
-            over = await gift_aid_claims.overclaimed_donation_ids(tx, claim.id)
+            over = await gift_aid_claims.list_overclaimed_donation_ids(tx, claim.id)
             by = await build_decider_name_lookup(tx, [claim.drafted_by])
             steps = [TimelineStep("Drafted", "done", iso_timestamp(claim.drafted_at), by(claim.drafted_by) or "")]
             match claim.status:
@@ -330,7 +335,7 @@ class GiftAidClaimPages:
                 id=tx.ids.encode(_TYPE, claim.id),
                 status=claim.status,
                 back=_PATH,
-                back_words="Gift Aid claims",
+                back_label="Gift Aid claims",
                 facts=await _facts(tx, claim),
                 steps=steps,
                 actions=_KIND.available_actions(tx, claim),

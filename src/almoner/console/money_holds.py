@@ -81,7 +81,7 @@ class HoldPages:
             self._describe,
             self._release,
             (DisbursementError,),
-            fresh=True,
+            requires_reauthentication=True,
         )
         return [*ListRouteBuilder(self._context).routes(self._list), *ActionPages(self._context).routes(release)]
 
@@ -117,7 +117,7 @@ class HoldPages:
 
     def _named(self, visitor: SignedInRequest) -> tuple[UUID, Partner | AllPartners]:
         """The nonprofit and the partner in the URL. Raises NotFound."""
-        nonprofit, whose, _ = visitor.path.removeprefix(f"{visitor.place.home}{_PATH}/").split("/")
+        nonprofit, whose, _ = visitor.path.removeprefix(f"{visitor.portal.home}{_PATH}/").split("/")
         scope = ALL_PARTNERS if whose == _ALL else Partner(self._context.parse_id("partner", whose))
         return self._context.parse_id("organisation", nonprofit), scope
 
@@ -125,7 +125,9 @@ class HoldPages:
         organisation_id, scope = self._named(visitor)
         of = scope.id if isinstance(scope, Partner) else None
         held = [
-            one for one in await disbursements.active_holds(tx, organisation_id) if of is None or one.partner_id == of
+            one
+            for one in await disbursements.list_active_holds(tx, organisation_id)
+            if of is None or one.partner_id == of
         ]
         if not held:
             raise NotFound

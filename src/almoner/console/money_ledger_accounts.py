@@ -61,8 +61,8 @@ class NonprofitAccountPages:
             order="newest account first",
             choice_words=_WORDS,
             lead=(
-                "Donation liability is what we owe to a nonprofit. Disbursement in transit was sent to it and is not "
-                "confirmed yet. What we owe is a negative balance."
+                "Donation liability is the money that we owe to a nonprofit. Disbursement in transit is money that we "
+                "have sent to it and that the bank has not confirmed yet. Both appear as negative balances."
             ),
         )
 

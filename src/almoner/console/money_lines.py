@@ -23,9 +23,9 @@ from almoner.console.money_records import (
     RecordPage,
     RecordTable,
     build_decider_name_lookup,
+    build_fixed_explanation,
     build_list_page,
     donor_name,
-    fixed_explanation,
     parse_cursor,
     parse_filter_choice,
     show_record,
@@ -79,7 +79,7 @@ async def _facts(_tx: Tx, one: LineDetails) -> Sequence[LabelledValue]:
         *bank_reason_facts("Why the payment was returned", moved.return_reason),
         LabelledValue("Account", line.account),
         LabelledValue("Statement", one.statement),
-        LabelledValue("Waiting because", why),
+        LabelledValue("Why it is waiting", why),
     ]
 
 
@@ -139,7 +139,7 @@ async def _reopen(tx: Tx, officer: ActingOperator, one: LineDetails, entered_val
 _KIND: Final = RecordKind(
     path=_PATH,
     id_type=_TYPE,
-    words="Bank statement line",
+    name="Bank statement line",
     get=bank_statements.get_details,
     record_id=lambda one: one.line.id,
     facts=_facts,
@@ -147,7 +147,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "match",
             "Match line",
-            fixed_explanation(
+            build_fixed_explanation(
                 "The statement line is booked against the record that you enter. The amount, currency and status must "
                 "match. You can undo the match only if the record is a provider payout.",
             ),
@@ -171,7 +171,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "dismiss",
             "Dismiss line",
-            fixed_explanation(
+            build_fixed_explanation(
                 "Dismiss a line that does not belong to any record, such as a bank fee.",
                 "A dismissed line is not booked, so the bank balance in the ledger will differ from the real balance "
                 "by the amount of the line.",
@@ -185,7 +185,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "reopen",
             "Reopen line",
-            fixed_explanation(
+            build_fixed_explanation(
                 "The line is open again. A reopened line is not matched automatically, so match or dismiss it "
                 "manually.",
                 "The ledger does not change, because dismissed lines and matches to a provider payout are not booked.",
@@ -285,7 +285,7 @@ class BankStatementLinePages:
                 id=tx.ids.encode(_TYPE, one.line.id),
                 status=one.line.status,
                 back=f"{_PATH}?status=open",
-                back_words="Lines to match",
+                back_label="Lines to match",
                 facts=await _facts(tx, one),
                 steps=steps,
                 actions=[*_KIND.available_actions(tx, one), *onward],
@@ -331,7 +331,7 @@ async def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> Re
         ),
         rows,
         "No record has the same reference or amount as the line. Match the line manually, or dismiss it with a note.",
-        opens="Match to possible match",
+        opens="Match the line to possible match",
     )
 
 

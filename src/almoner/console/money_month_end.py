@@ -30,12 +30,12 @@ State = Literal["done", "open", "not applicable"]
 
 @dataclass(frozen=True, slots=True)
 class MonthEndStep:
-    """A month-end step. ``found``: details of its status, such as the number of remaining items."""
+    """A month-end step. ``finding``: details of its status, such as the number of remaining items."""
 
-    words: str
+    label: str
     path: str
     state: State
-    found: str
+    finding: str
 
 
 class MonthEndPages:
@@ -74,7 +74,7 @@ class MonthEndPages:
             sums[one.currency] = sums.get(one.currency, 0) + one.balance_minor
         banked = {one.currency for one in totals if one.kind is AccountKind.BANK}
         uneven = [currency for currency, minor in sums.items() if minor]
-        work = [_counted(line.words, line.path, line.count) for line in await count_open_items_by_kind(tx)]
+        work = [_counted(line.label, line.path, line.count) for line in await count_open_items_by_kind(tx)]
         return [
             await self._statements(tx, last, banked),
             *work,

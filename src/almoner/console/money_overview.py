@@ -38,14 +38,14 @@ _RELEASE: Final = "disbursements.release"
 
 @dataclass(frozen=True, slots=True)
 class PendingSecondApproval:
-    """A decision that needs a second approval. ``mine``: whether the visitor gave the first approval."""
+    """A decision that needs a second approval. ``is_own``: whether the visitor gave the first approval."""
 
-    words: str
+    label: str
     path: str
-    by: str
+    first_approver: str
     since: datetime
     note: str
-    mine: bool
+    is_own: bool
 
 
 class MoneyOverviewPage:
@@ -65,7 +65,7 @@ class MoneyOverviewPage:
             lines = await count_open_items_by_kind(tx)
             held = [
                 (reason.description, reason.value, count, oldest)
-                for reason, count, oldest in await disbursements.waiting_reasons_with_count_and_oldest(tx)
+                for reason, count, oldest in await disbursements.count_waiting_disbursements_by_reason(tx)
                 if reason is not WaitingReason.BELOW_THRESHOLD
             ]
         return await self._context.render_console_page(
@@ -168,11 +168,11 @@ async def _banking_work(tx: Tx) -> list[StartPageLine]:
     oldest_line = await bank_statements.oldest_open_line_at(tx)
     unbooked = await settlements.list_unmatched_lines(tx, 1)
     unbooked_count = sum(one.lines for one in await settlements.sum_unmatched_lines_by_currency(tx))
-    payouts = await bank_statements.missing_provider_payout_count_and_oldest(tx, MOST_COUNTED + 1)
-    gaps = await bank_statements.statement_gaps(tx, MOST_COUNTED + 1)
+    payouts = await bank_statements.count_missing_provider_payouts_and_find_oldest(tx, MOST_COUNTED + 1)
+    gaps = await bank_statements.list_statement_gaps(tx, MOST_COUNTED + 1)
     uploads = await bank_statements.list_uploads(tx, _LISTED)
     uploaded_at = uploads[-1].uploaded_at if uploads else None
-    unbooked_since = unbooked[0].stored.since if unbooked else None
+    unbooked_since = unbooked[0].stored_line.since if unbooked else None
     return [
         StartPageLine("Statement lines to match", "/bank-statement-lines?status=open", open_lines, oldest_line),
         StartPageLine("Uploaded statements to book", "/bank-statements/upload", len(uploads), uploaded_at),

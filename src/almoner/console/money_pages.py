@@ -88,7 +88,7 @@ def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
     """The section about money on the console's start page."""
 
     async def waiting(tx: Tx, visitor: SignedInRequest) -> list[StartPageLine]:
-        looks = [one for one in await list_pending_second_approvals(tx, context.operator_id(visitor)) if not one.mine]
+        looks = [one for one in await list_pending_second_approvals(tx, context.operator_id(visitor)) if not one.is_own]
         second = StartPageLine("Waiting for a second approval", "/money", len(looks), looks[0].since if looks else None)
         return [second, *await count_open_items_by_kind(tx)]
 

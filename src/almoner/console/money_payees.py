@@ -19,9 +19,9 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     build_decider_name_lookup,
+    build_fixed_explanation,
     build_list_page,
     find_organisation_names,
-    fixed_explanation,
     parse_cursor,
     parse_filter_choice,
     parse_filter_id,
@@ -87,7 +87,7 @@ async def _facts(tx: Tx, one: PayeeAccount) -> Sequence[LabelledValue]:
     agrees = f"{one.name_match_score} %" + ("" if one.name_match_score >= MIN_MATCHING_SCORE else ": compare the names")
     where = one.address
     parts = (where.street, where.building, where.postcode, where.town, where.country)
-    others = await payee_bank_accounts.organisation_ids_sharing_account(tx, one.id)
+    others = await payee_bank_accounts.list_organisation_ids_sharing_account(tx, one.id)
     return [
         LabelledValue("Nonprofit in the register", organisation.name),
         LabelledValue("Account holder as proposed", one.holder),
@@ -158,7 +158,7 @@ async def _reject(tx: Tx, officer: ActingOperator, one: PayeeAccount, entered_va
 _KIND: Final = RecordKind(
     path=_PATH,
     id_type=_TYPE,
-    words="Payee account",
+    name="Payee account",
     get=payee_bank_accounts.get,
     record_id=lambda one: one.id,
     facts=_facts,
@@ -184,7 +184,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "reject",
             "Reject account",
-            fixed_explanation(
+            build_fixed_explanation(
                 "Nothing is paid to a rejected account. Disbursements that were blocked by the proposal can continue."
             ),
             _reject,
@@ -235,7 +235,12 @@ class PayeeAccountPages:
         """Starlette routes."""
         context = self._context
         propose = ConsoleAction(
-            f"{_PATH}/propose", FINANCE, self._describe_proposal, self._propose, (PayeeAccountError,), fresh=True
+            f"{_PATH}/propose",
+            FINANCE,
+            self._describe_proposal,
+            self._propose,
+            (PayeeAccountError,),
+            requires_reauthentication=True,
         )
         return [
             *ListRouteBuilder(context).routes(self._list),
@@ -301,7 +306,7 @@ class PayeeAccountPages:
                 id=tx.ids.encode(_TYPE, one.id),
                 status=_WORDS[one.status],
                 back=_PATH,
-                back_words="Payee accounts",
+                back_label="Payee accounts",
                 facts=await _facts(tx, one),
                 steps=steps,
                 actions=_KIND.available_actions(tx, one, me),

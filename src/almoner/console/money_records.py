@@ -71,7 +71,7 @@ class RecordPage:
     id: str
     status: str
     back: str
-    back_words: str
+    back_label: str
     facts: Sequence[LabelledValue]
     steps: Sequence[TimelineStep] = ()
     actions: Sequence[tuple[str, str, str]] = ()
@@ -162,7 +162,7 @@ class RecordKind(Generic[R]):
 
     path: str
     id_type: str
-    words: str
+    name: str
     get: Callable[[Tx, UUID], Awaitable[R]]
     record_id: Callable[[R], UUID]
     facts: Callable[[Tx, R], Awaitable[Sequence[LabelledValue]]]
@@ -173,7 +173,7 @@ class RecordKind(Generic[R]):
 
     async def get_from_url(self, context: ConsoleContext, tx: Tx, visitor: SignedInRequest) -> R:
         """The record in the URL. Raises NotFound."""
-        name = visitor.path.removeprefix(f"{visitor.place.home}{self.path}/").split("/")[0]
+        name = visitor.path.removeprefix(f"{visitor.portal.home}{self.path}/").split("/")[0]
         try:
             return await self.get(tx, context.parse_id(self.id_type, name))
         except self.missing:
@@ -242,9 +242,7 @@ class RecordKind(Generic[R]):
             elif not closed and action.first_approver is not None:
                 first = await action.first_approver(tx, record)
                 about.append(await self._describe_approval(tx, visitor, first))
-            return ActionPage(
-                action.button, action.button, back, self.words, about, action.fields, facts, closed=closed
-            )
+            return ActionPage(action.button, action.button, back, self.name, about, action.fields, facts, closed=closed)
 
         async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             record = await self.get_from_url(context, tx, visitor)
@@ -252,7 +250,12 @@ class RecordKind(Generic[R]):
             return f"{self.page_path(tx, record)}?done={done or action.name}"
 
         return ConsoleAction(
-            f"{self.path}/{{id}}/{action.name}", frozenset({self.role}), describe, perform, self.refusals, fresh=True
+            f"{self.path}/{{id}}/{action.name}",
+            frozenset({self.role}),
+            describe,
+            perform,
+            self.refusals,
+            requires_reauthentication=True,
         )
 
 
@@ -266,11 +269,11 @@ async def describe_other_operators(tx: Tx, role: OperatorRole, excluded_operator
     return f"With the role {role}: {', '.join(names[:_MOST_NAMED])}{more}."
 
 
-def fixed_explanation(*told: str) -> Callable[[Tx, Any], Awaitable[Sequence[str]]]:
+def build_fixed_explanation(*sentences: str) -> Callable[[Tx, Any], Awaitable[Sequence[str]]]:
     """Build the explanation of an action from sentences that are the same for every record."""
 
     async def about(_tx: Tx, _record: Any) -> Sequence[str]:
-        return told
+        return sentences
 
     return about
 
@@ -312,7 +315,7 @@ async def find_organisation_names(
     found: dict[UUID, str] = {}
     for partner_id, ids in by_partner.items():
         scope: Partner | AllPartners = Partner(partner_id) if partner_id else ALL_PARTNERS
-        found |= await organisations.display_names(tx, scope, ids)
+        found |= await organisations.find_display_names(tx, scope, ids)
     return found
 
 

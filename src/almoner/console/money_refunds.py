@@ -28,8 +28,8 @@ from almoner.console.money_records import (
     RecordPage,
     amount_fact,
     build_decider_name_lookup,
+    build_fixed_explanation,
     build_list_page,
-    fixed_explanation,
     parse_cursor,
     parse_entered_amount,
     parse_filter_choice,
@@ -121,7 +121,7 @@ async def _retry(tx: Tx, officer: ActingOperator, shown: _Shown, _entered_values
 _KIND: Final = RecordKind(
     path=_PATH,
     id_type=_TYPE,
-    words="Refund",
+    name="Refund",
     get=_get,
     record_id=lambda shown: shown.refund.id,
     facts=_facts,
@@ -129,7 +129,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "mark-sent",
             "Record as sent",
-            fixed_explanation(
+            build_fixed_explanation(
                 "Record the refund here after you sent it by bank transfer or in the payment provider's dashboard.",
                 "The donation is treated as refunded, and the partner and the donor are notified as for any refund.",
             ),
@@ -142,7 +142,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "retry",
             "Retry the refund",
-            fixed_explanation("A background worker requests this refund from the payment provider again."),
+            build_fixed_explanation("A background worker requests this refund from the payment provider again."),
             _retry,
             (),
             _retryable,
@@ -152,7 +152,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "mark-failed",
             "Record as failed",
-            fixed_explanation(
+            build_fixed_explanation(
                 "The refund will not be sent. The amount is owed to the nonprofit again, and the partner is notified."
             ),
             _mark_failed,
@@ -164,7 +164,9 @@ _KIND: Final = RecordKind(
         RecordAction(
             "resolve",
             "Mark as handled",
-            fixed_explanation("The refund is removed from the list of failed refunds and will not be sent again."),
+            build_fixed_explanation(
+                "The refund is removed from the list of failed refunds and will not be sent again."
+            ),
             _resolve,
             (_NOTE,),
             _unhandled,
@@ -267,7 +269,7 @@ class RefundPages:
                 id=tx.ids.encode(_TYPE, one.id),
                 status=_WORDS[one.status],
                 back=_PATH,
-                back_words="Refunds",
+                back_label="Refunds",
                 facts=await _facts(tx, shown),
                 steps=steps,
                 actions=_KIND.available_actions(tx, shown),
@@ -319,7 +321,9 @@ class RefundPages:
                 ),
             )
 
-        return ConsoleAction(f"{_PATH}/new", FINANCE, describe, self._begin, (RefundError, InvalidState), fresh=True)
+        return ConsoleAction(
+            f"{_PATH}/new", FINANCE, describe, self._begin, (RefundError, InvalidState), requires_reauthentication=True
+        )
 
     async def _begin(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         officer = ActingOperator(self._context, visitor)

@@ -27,8 +27,8 @@ from almoner.console.money_records import (
     RecordPage,
     RecordTable,
     amount_fact,
+    build_fixed_explanation,
     build_list_page,
-    fixed_explanation,
     parse_cursor,
     parse_entered_amount,
     parse_filter_choice,
@@ -207,7 +207,7 @@ async def _return(tx: Tx, officer: ActingOperator, one: _Payment, entered_values
 _KIND: Final = RecordKind(
     path=_PATH,
     id_type=_TYPE,
-    words="Donation request",
+    name="Donation request",
     get=_get,
     record_id=lambda one: one.id,
     facts=_facts,
@@ -215,7 +215,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "record-payment",
             "Record a payment",
-            fixed_explanation(
+            build_fixed_explanation(
                 "The payment is allocated to the donations in the request, oldest first, and the partner is notified. "
                 "If the request has many donations, a background worker allocates the rest.",
                 "An overpayment stays unallocated until you apply or return it.",
@@ -234,7 +234,7 @@ _KIND: Final = RecordKind(
 _PAYMENT_KIND: Final = RecordKind(
     path=_OVERPAYMENTS,
     id_type=_PAYMENT_TYPE,
-    words="Payment of a donation request",
+    name="Payment of a donation request",
     get=_get_payment,
     record_id=lambda one: one.payment.id,
     facts=_payment_facts,
@@ -252,7 +252,7 @@ _PAYMENT_KIND: Final = RecordKind(
         RecordAction(
             "return",
             "Record as returned",
-            fixed_explanation("Record this after you have sent the money back to the partner by bank transfer."),
+            build_fixed_explanation("Record this after you have sent the money back to the partner by bank transfer."),
             _return,
             (_NOTE,),
             _overpaid,
@@ -339,7 +339,7 @@ class DonationRequestPages:
     async def _load_overpayments(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         after = parse_cursor(self._context, query, _PAYMENT_TYPE)
         async with self._context.db.read() as tx:
-            found = await donation_requests.held_overpayments(tx, after, query.limit + 1)
+            found = await donation_requests.list_held_overpayments(tx, after, query.limit + 1)
             total, _ = await donation_requests.held_overpayment_count_and_oldest(tx, MOST_COUNTED + 1)
             paid = await donation_requests.find_many(tx, [one.donation_request_id for one in found])
             shown = [_Payment(one, paid[one.donation_request_id]) for one in found]
@@ -373,7 +373,7 @@ class DonationRequestPages:
                 id=tx.ids.encode(_TYPE, one.id),
                 status=one.status,
                 back=_PATH,
-                back_words="Donation requests",
+                back_label="Donation requests",
                 facts=await _facts(tx, one),
                 actions=_KIND.available_actions(tx, one),
                 tables=[_payments_table(tx, [_Payment(payment, one) for payment in paid])],
@@ -386,7 +386,7 @@ class DonationRequestPages:
         """Show a payment, and what can be done with its overpayment."""
         async with self._context.db.read() as tx:
             one = await _PAYMENT_KIND.get_from_url(self._context, tx, visitor)
-            request, path = one.request.reference, f"{visitor.place.home}{_KIND.page_path(tx, one.request)}"
+            request, path = one.request.reference, f"{visitor.portal.home}{_KIND.page_path(tx, one.request)}"
             facts = [
                 LabelledValue("Request", request, "link", path) if fact.label == "Request" else fact
                 for fact in await _payment_facts(tx, one)
@@ -396,7 +396,7 @@ class DonationRequestPages:
                 id=tx.ids.encode(_PAYMENT_TYPE, one.payment.id),
                 status=one.payment.status,
                 back=_OVERPAYMENTS,
-                back_words="Overpayments",
+                back_label="Overpayments",
                 facts=facts,
                 actions=_PAYMENT_KIND.available_actions(tx, one),
             )
@@ -409,11 +409,18 @@ class DonationRequestPages:
 
             async def record(tx: Tx, ran: InvoicingResult) -> None:
                 await officer.record_audit_entry(
-                    tx, DEPLOYMENT, "donation_requests.run", "all", made=len(ran.made), waiting=ran.waiting
+                    tx,
+                    DEPLOYMENT,
+                    "donation_requests.run",
+                    "all",
+                    made=len(ran.created_requests),
+                    waiting=ran.waiting_count,
                 )
 
             ran = await donation_requests_flows.run_invoicing(self._context.db, record)
-            return redirect_to(f"{visitor.place.home}{_PATH}?made={len(ran.made)}&waiting={ran.waiting}")
+            return redirect_to(
+                f"{visitor.portal.home}{_PATH}?made={len(ran.created_requests)}&waiting={ran.waiting_count}"
+            )
         page = ActionPage(
             "Create due requests",
             "Create requests",

@@ -127,7 +127,7 @@ class SettlementPages:
             self._describe_line,
             self._dismiss,
             (LineNotDismissible,),
-            fresh=True,
+            requires_reauthentication=True,
         )
         explain = ConsoleAction(
             f"{_PATH}/provider-payouts/{{provider}}/{{reference:path}}/explain",
@@ -135,7 +135,7 @@ class SettlementPages:
             self._describe_payout,
             self._explain,
             (StatementError,),
-            fresh=True,
+            requires_reauthentication=True,
         )
         return [
             *ListRouteBuilder(context).routes(self._unmatched(), self._payouts(), self._reports()),
@@ -157,13 +157,13 @@ class SettlementPages:
                 tx, query.limit + 1, parse_cursor(self._context, query, _LINE)
             )
             total = sum(one.lines for one in await settlements.sum_unmatched_lines_by_currency(tx))
-            rows = [(one.stored.id, _unmatched_row(tx, one)) for one in found]
+            rows = [(one.stored_line.id, _unmatched_row(tx, one)) for one in found]
             return build_list_page(tx, _LINE, rows, query.limit, total)
 
     async def _load_payouts(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
             after = parse_time_cursor(query.cursor)
-            found = await bank_statements.missing_provider_payouts(tx, query.limit + 1, after)
+            found = await bank_statements.list_missing_provider_payouts(tx, query.limit + 1, after)
             return build_time_sorted_page([(one.since, one.payout.id, _payout_row(one)) for one in found], query.limit)
 
     async def import_report(self, visitor: SignedInRequest) -> Response:
@@ -183,7 +183,7 @@ class SettlementPages:
                 try:
                     found = await self._import(visitor, provider, content)
                     told = f"lines={found.lines}&booked={found.matched}&unmatched={found.exceptions}"
-                    return redirect_to(f"{visitor.place.home}{_PATH}/import?{told}")
+                    return redirect_to(f"{visitor.portal.home}{_PATH}/import?{told}")
                 except (SettlementReportError, ImportInterrupted) as error:
                     refused = str(error)
         counts = [visitor.query.get(name, "")[:9] for name in ("lines", "booked", "unmatched")]
@@ -221,7 +221,7 @@ class SettlementPages:
 
     async def _describe_line(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         one = await self._find_line(tx, visitor)
-        line = one.stored.line
+        line = one.stored_line.line
         return ActionPage(
             "Dismiss settlement line",
             "Dismiss line",
@@ -235,35 +235,37 @@ class SettlementPages:
             ),
             (NOTE,),
             (
-                LabelledValue("Provider", one.stored.provider),
-                LabelledValue("Report", one.reference),
+                LabelledValue("Provider", one.stored_line.provider),
+                LabelledValue("Report", one.report_reference),
                 LabelledValue("Payment ID at the provider", line.payment),
                 LabelledValue("Kind", [line.kind.value], "values"),
                 LabelledValue("Gross", line.signed_gross_minor, "amount", currency=line.gross.currency),
-                LabelledValue("Why it is unmatched", one.stored.reason.explanation if one.stored.reason else None),
-                LabelledValue("Booked in", one.booked_in),
+                LabelledValue(
+                    "Why it is unmatched", one.stored_line.reason.explanation if one.stored_line.reason else None
+                ),
+                LabelledValue("Booked in", one.booked_in_report_reference),
             ),
         )
 
     async def _dismiss(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         one, officer = await self._find_line(tx, visitor), ActingOperator(self._context, visitor)
-        line, provider = one.stored.line, one.stored.provider
+        line, provider = one.stored_line.line, one.stored_line.provider
         await settlements.dismiss_line(
-            tx, provider, one.reference, line.key, dismissed_by=officer.id, note=entered_values["note"]
+            tx, provider, one.report_reference, line.key, dismissed_by=officer.id, note=entered_values["note"]
         )
         await officer.record_audit_entry(
             tx,
             DEPLOYMENT,
             "settlement_line.dismissed",
             provider,
-            reference=one.reference,
+            reference=one.report_reference,
             payment=line.payment,
             kind=line.kind.value,
         )
         return f"{_PATH}/unmatched?done=dismissed"
 
     async def _find_payout(self, tx: Tx, visitor: SignedInRequest) -> MissingProviderPayout:
-        below = visitor.path.removeprefix(f"{visitor.place.home}{_PATH}/provider-payouts/").removesuffix("/explain")
+        below = visitor.path.removeprefix(f"{visitor.portal.home}{_PATH}/provider-payouts/").removesuffix("/explain")
         provider, _, reference = below.partition("/")
         if (found := await bank_statements.find_missing_provider_payout(tx, provider, reference)) is None:
             raise NotFound
@@ -309,12 +311,13 @@ def _row(one: Settlement) -> ListRow:
 
 
 def _unmatched_row(tx: Tx, one: UnmatchedSettlementLine) -> ListRow:
-    line, stored = one.stored.line, one.stored
+    line, stored = one.stored_line.line, one.stored_line
     why = stored.reason.explanation if stored.reason else None
     gross = SignedAmount(line.signed_gross_minor, line.gross.currency)
-    values = (line.payment, line.kind.value, gross, line.fee, stored.provider, one.reference)
+    values = (line.payment, line.kind.value, gross, line.fee, stored.provider, one.report_reference)
     return ListRow(
-        f"{_PATH}/unmatched/{tx.ids.encode(_LINE, stored.id)}/dismiss", (*values, stored.since, why, one.booked_in)
+        f"{_PATH}/unmatched/{tx.ids.encode(_LINE, stored.id)}/dismiss",
+        (*values, stored.since, why, one.booked_in_report_reference),
     )
 
 

@@ -36,7 +36,7 @@ from almoner.giving.banking.bank_statements.domain import (
     StatementPreview,
     StatementUpload,
 )
-from almoner.giving.banking.bank_statements.flows import ImportProgress
+from almoner.giving.banking.bank_statements.flows import StatementImportProgress
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
@@ -99,7 +99,12 @@ class BankStatementPages:
         """Starlette routes."""
         context = self._context
         explain = ConsoleAction(
-            f"{_PATH}/{{id}}/explain", FINANCE, self._describe_gap, self._explain, (StatementError,), fresh=True
+            f"{_PATH}/{{id}}/explain",
+            FINANCE,
+            self._describe_gap,
+            self._explain,
+            (StatementError,),
+            requires_reauthentication=True,
         )
         return [
             *ListRouteBuilder(context).routes(self._gap_list, self._list),
@@ -123,7 +128,7 @@ class BankStatementPages:
 
     async def _load_gaps(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
-            found = await bank_statements.statement_gaps(tx, query.limit + 1, parse_time_cursor(query.cursor))
+            found = await bank_statements.list_statement_gaps(tx, query.limit + 1, parse_time_cursor(query.cursor))
             return build_time_sorted_page([(one.since, one.id, _gap_row(tx, one)) for one in found], query.limit)
 
     async def upload_statement(self, visitor: SignedInRequest) -> Response:
@@ -148,7 +153,7 @@ class BankStatementPages:
                         await officer.record_audit_entry(
                             tx, DEPLOYMENT, "bank_statement.uploaded", upload_id, sha256=kept.sha256.hex()
                         )
-                    return redirect_to(f"{visitor.place.home}{_PATH}/uploads/{upload_id}")
+                    return redirect_to(f"{visitor.portal.home}{_PATH}/uploads/{upload_id}")
                 except StatementError as error:
                     problems = {"mapping": str(error)}
         async with self._context.db.read() as tx:
@@ -178,9 +183,7 @@ class BankStatementPages:
             match visitor.form_value("do"):
                 case "book":
                     try:
-                        looked = await self._book(officer, kept, content)
-                        booked = f"new={looked.kept}&matched={looked.matched}&open={looked.lines - looked.matched}"
-                        return redirect_to(f"{visitor.place.home}/bank-statement-lines?status=open&{booked}")
+                        return redirect_to(_path_after_booking(visitor, await self._book(officer, kept, content)))
                     except StatementError as error:
                         refused = str(error)
                 case "discard":
@@ -189,7 +192,7 @@ class BankStatementPages:
                         await officer.record_audit_entry(
                             tx, DEPLOYMENT, "bank_statement.discarded", tx.ids.encode(_UPLOAD, kept.id)
                         )
-                    return redirect_to(f"{visitor.place.home}{_PATH}/upload")
+                    return redirect_to(f"{visitor.portal.home}{_PATH}/upload")
                 case _:
                     raise NotFound
         previews: Sequence[StatementPreview] = ()
@@ -204,7 +207,7 @@ class BankStatementPages:
             )
         except StatementError as error:
             wrong = str(error).splitlines()
-        bookable = any(one.refused is None for one in previews)
+        bookable = any(one.refusal_reason is None for one in previews)
         return await self._context.render_console_page(
             visitor,
             "money_preview.html",
@@ -218,16 +221,21 @@ class BankStatementPages:
             page_keys=(),
         )
 
-    async def _book(self, officer: ActingOperator, kept: StatementUpload, content: bytes) -> ImportProgress:
+    async def _book(self, officer: ActingOperator, kept: StatementUpload, content: bytes) -> StatementImportProgress:
         """Import the file in the same way as the CLI command.
 
         The transaction that completes the import also deletes the upload.
         """
 
-        async def record(tx: Tx, statements: Sequence[BankStatement], looked: ImportProgress) -> None:
+        async def record(tx: Tx, statements: Sequence[BankStatement], looked: StatementImportProgress) -> None:
             named = ", ".join(one.reference for one in statements)[:200] or "empty"
             await officer.record_audit_entry(
-                tx, DEPLOYMENT, "bank_statement.imported", named, kept=looked.kept, matched=looked.matched
+                tx,
+                DEPLOYMENT,
+                "bank_statement.imported",
+                named,
+                kept=looked.new_statement_count,
+                matched=looked.matched_line_count,
             )
             await bank_statements.delete_upload(tx, kept.id)
 
@@ -272,6 +280,13 @@ class BankStatementPages:
         )
         await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement.explained", name)
         return f"{_PATH}/gaps?done=explained"
+
+
+def _path_after_booking(visitor: SignedInRequest, booked: StatementImportProgress) -> str:
+    """The open lines, with what was booked as query parameters."""
+    still_open = booked.open_line_count - booked.matched_line_count
+    counts = f"new={booked.new_statement_count}&matched={booked.matched_line_count}&open={still_open}"
+    return f"{visitor.portal.home}/bank-statement-lines?status=open&{counts}"
 
 
 def _mapping_of(kept: StatementUpload) -> bank_statements.CsvStatementMapping | None:

@@ -20,9 +20,9 @@ from almoner.console.money_records import (
     RecordPage,
     amount_fact,
     build_decider_name_lookup,
+    build_fixed_explanation,
     build_list_page,
     donor_name,
-    fixed_explanation,
     parse_cursor,
     parse_filter_choice,
     show_record,
@@ -69,7 +69,7 @@ class _Origin:
 
 async def _load_origins(tx: Tx, found: Sequence[UnallocatedPayment]) -> dict[UUID, _Origin]:
     """The origin of each payment: of a bank transfer from its statement, otherwise the donor of its donation."""
-    moved = await bank_statements.movements_of_unallocated_payments(tx, [one.id for one in found])
+    moved = await bank_statements.find_movements_of_unallocated_payments(tx, [one.id for one in found])
     named = await donations.find_many(tx, [one.donation_id for one in found if one.donation_id])
     origins = {}
     for one in found:
@@ -197,7 +197,7 @@ async def _write_off(
 _KIND: Final = RecordKind(
     path=_PATH,
     id_type=_TYPE,
-    words="Unallocated payment",
+    name="Unallocated payment",
     get=suspense.get,
     record_id=lambda held: held.id,
     facts=_facts,
@@ -206,7 +206,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "record-refund",
             "Record a refund that was sent",
-            fixed_explanation(
+            build_fixed_explanation(
                 "Record the refund here after you sent it by bank transfer or in the payment provider's dashboard. "
                 "Almoner does not contact the payment provider."
             ),
@@ -229,7 +229,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "write-off",
             "Write off",
-            fixed_explanation(
+            build_fixed_explanation(
                 "The payment is removed from our ledger because it was not meant for us. Nothing is refunded, and "
                 "nobody is notified."
             ),
@@ -339,7 +339,7 @@ class UnallocatedPaymentPages:
                 id=tx.ids.encode(_TYPE, held.id),
                 status=held.status,
                 back=_PATH,
-                back_words="Unallocated payments",
+                back_label="Unallocated payments",
                 facts=await _facts(tx, held),
                 steps=steps,
                 actions=_KIND.available_actions(tx, held),

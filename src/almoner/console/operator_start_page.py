@@ -18,13 +18,13 @@ from almoner.platform.database.transactions import Tx
 class StartPageLine:
     """The number of open items of one kind.
 
-    ``path``: the page that lists the items. ``oldest``: when the oldest item arrived.
+    ``path``: the page that lists the items. ``oldest_at``: when the oldest item arrived.
     """
 
-    words: str
+    label: str
     path: str
     count: int
-    oldest: datetime | None = None
+    oldest_at: datetime | None = None
 
 
 StartPageLoader = Callable[[Tx, SignedInRequest], Awaitable[Sequence[StartPageLine]]]

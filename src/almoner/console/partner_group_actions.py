@@ -25,7 +25,7 @@ from almoner.platform.pages.record_tables import LabelledValue
 _NO_ROLE: Final = "none"
 
 
-def group_actions(context: ConsoleContext) -> list[ConsoleAction]:
+def partner_group_actions(context: ConsoleContext) -> list[ConsoleAction]:
     """All actions for a partner's groups and single sign-on."""
     return [_set_role(context), _remove_provider(context)]
 
@@ -73,7 +73,9 @@ def _set_role(context: ConsoleContext) -> ConsoleAction:
         await members.map_group_to_role(tx, Partner(account.id), group.id, chosen, by)
         return partner_page_path(tx, account)
 
-    return ConsoleAction(f"{PATH}/{{id}}/groups/{{group}}/role", ADMINISTRATORS, describe, perform, fresh=True)
+    return ConsoleAction(
+        f"{PATH}/{{id}}/groups/{{group}}/role", ADMINISTRATORS, describe, perform, requires_reauthentication=True
+    )
 
 
 def _group_sentences(group: Group) -> Sequence[str]:
@@ -112,4 +114,4 @@ def _remove_provider(context: ConsoleContext) -> ConsoleAction:
         await sso.remove_provider(tx, context.audit_context(visitor), Partner(account.id))
         return partner_page_path(tx, account)
 
-    return ConsoleAction(f"{PATH}/{{id}}/sso/remove", ADMINISTRATORS, describe, perform, fresh=True)
+    return ConsoleAction(f"{PATH}/{{id}}/sso/remove", ADMINISTRATORS, describe, perform, requires_reauthentication=True)

@@ -153,4 +153,6 @@ class PartnerKeyPages:
             await api_keys.revoke(tx, self._context.audit_context(visitor), key)
             return partner_page_path(tx, account)
 
-        return ConsoleAction(f"{PATH}/{{id}}/keys/{{key}}/revoke", ADMINISTRATORS, describe, perform, fresh=True)
+        return ConsoleAction(
+            f"{PATH}/{{id}}/keys/{{key}}/revoke", ADMINISTRATORS, describe, perform, requires_reauthentication=True
+        )

@@ -18,7 +18,7 @@ from almoner.platform.database.transactions import Partner, Tx
 Change = Callable[[Tx, Partner, AuditContext, MembershipState, Mapping[str, str]], Awaitable[object]]
 
 
-def member_actions(context: ConsoleContext) -> list[ConsoleAction]:
+def partner_member_actions(context: ConsoleContext) -> list[ConsoleAction]:
     """All actions for members."""
     return [_invite(context), *_change_actions(context), *_membership_actions(context), *_sign_in_actions(context)]
 
@@ -176,7 +176,9 @@ def _invite(context: ConsoleContext) -> ConsoleAction:
         await members.invite_member(tx, scope, by, entered_values["email"], name=name, roles=_roles(entered_values))
         return partner_page_path(tx, account)
 
-    return ConsoleAction(f"{PATH}/{{id}}/members/invite", ADMINISTRATORS, describe, perform, fresh=True)
+    return ConsoleAction(
+        f"{PATH}/{{id}}/members/invite", ADMINISTRATORS, describe, perform, requires_reauthentication=True
+    )
 
 
 def _of_member(
@@ -208,4 +210,6 @@ def _of_member(
         await change(tx, Partner(account.id), context.audit_context(visitor), one, entered_values)
         return partner_page_path(tx, account)
 
-    return ConsoleAction(f"{PATH}/{{id}}/members/{{member}}/{path}", ADMINISTRATORS, describe, perform, fresh=True)
+    return ConsoleAction(
+        f"{PATH}/{{id}}/members/{{member}}/{path}", ADMINISTRATORS, describe, perform, requires_reauthentication=True
+    )

@@ -21,11 +21,11 @@ from almoner.console.links import ADMINISTRATORS
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.logo_uploads import LOGO, handle_logo_upload
 from almoner.console.operator_start_page import StartPageSection
-from almoner.console.partner_group_actions import group_actions, identity_provider_facts, role_label
+from almoner.console.partner_group_actions import identity_provider_facts, partner_group_actions, role_label
 from almoner.console.partner_ids import PATH, get_partner_from_url, partner_page_path
 from almoner.console.partner_key_pages import KEY_KINDS, PartnerKeyPages, default_rate_limit
-from almoner.console.partner_member_actions import member_actions
-from almoner.console.partner_settings_actions import settings_actions
+from almoner.console.partner_member_actions import partner_member_actions
+from almoner.console.partner_settings_actions import partner_settings_actions
 from almoner.console.partner_view_pages import PartnerViewPages
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.kit.errors import NotFound
@@ -54,7 +54,9 @@ def routes(context: ConsoleContext) -> list[Route]:
     return [
         *ListRouteBuilder(context).routes(pages.declared()),
         context.route(f"{PATH}/new", pages.create, *roles, requires_reauthentication=True),
-        *actions.routes(*settings_actions(context), *member_actions(context), *group_actions(context)),
+        *actions.routes(
+            *partner_settings_actions(context), *partner_member_actions(context), *partner_group_actions(context)
+        ),
         context.route(f"{PATH}/{{id}}/logo", pages.logo, *roles, upload=LOGO),
         *PartnerKeyPages(context).routes(actions),
         *PartnerViewPages(context).routes(actions),
@@ -94,7 +96,7 @@ class _PartnerPages:
         async with self._context.db.read() as tx:
             found = await partners.list_accounts_page(tx, name, after, query.limit + 1)
             total = await partners.count_accounts(tx, name)
-            tested = await card_testing.active_alert_ends_by_partner(tx)
+            tested = await card_testing.list_active_alert_ends_by_partner(tx)
         rows = []
         for one in found[: query.limit]:
             text = self._context.format_id("partner", one.id)

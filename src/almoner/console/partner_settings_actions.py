@@ -26,7 +26,7 @@ _YES_NO: Final = (("yes", "Yes"), ("no", "No"))
 _PERIODS: Final = (("day", "Every day"), ("week", "Every week"), ("month", "Every month"))
 
 
-def settings_actions(context: ConsoleContext) -> list[ConsoleAction]:
+def partner_settings_actions(context: ConsoleContext) -> list[ConsoleAction]:
     """All actions for a partner's settings."""
     made = _Acts(context)
     settings = [made.donations(), made.links(), made.brand(), made.clear_brand(), made.scim(), made.receipt_issuer()]
@@ -79,7 +79,12 @@ class _Acts:
             return partner_page_path(tx, account)
 
         return ConsoleAction(
-            f"{PATH}/{{id}}/{path}", ADMINISTRATORS, describe, perform, refusals, fresh=mail is not None
+            f"{PATH}/{{id}}/{path}",
+            ADMINISTRATORS,
+            describe,
+            perform,
+            refusals,
+            requires_reauthentication=mail is not None,
         )
 
     def donations(self) -> ConsoleAction:

@@ -94,7 +94,7 @@ class _SessionPages:
             await sign_ins.end_sign_in(tx, person, session.id, "revoked", self._context.audit_context(visitor))
             return PATH
 
-        return ConsoleAction(f"{PATH}/{{id}}/end", ADMINISTRATORS, describe, perform, fresh=True)
+        return ConsoleAction(f"{PATH}/{{id}}/end", ADMINISTRATORS, describe, perform, requires_reauthentication=True)
 
     async def _session(self, tx: Tx, visitor: SignedInRequest) -> SignIn:
         session_id = self._context.parse_id(_ID, visitor.path.split("/")[-2])

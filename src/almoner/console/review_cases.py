@@ -17,8 +17,8 @@ from almoner.console.context import ConsoleContext, PageKey
 from almoner.console.links import REVIEWERS, WATCHLIST_SEARCH
 from almoner.console.lists import parse_time_cursor
 from almoner.console.review_dossiers import dossier_links
-from almoner.console.review_lookups import CaseSearch, search_for_case
-from almoner.console.review_parts import document_parts, evidence_parts
+from almoner.console.review_lookups import WatchlistSearchForCase, search_watchlists_for_case
+from almoner.console.review_parts import document_template_values, evidence_template_values
 from almoner.console.review_verifications import find_next_waiting_item, waiting_item_path
 from almoner.console.review_words import (
     ACTS,
@@ -95,7 +95,7 @@ class CasePages:
 
     def find_case_in_url(self, visitor: SignedInRequest) -> tuple[ReviewHandler, Kind, UUID, str]:
         """The review case in the URL. Raises NotFound."""
-        name = visitor.path.removeprefix(f"{visitor.place.home}{REVIEWS}/").split("/")[0]
+        name = visitor.path.removeprefix(f"{visitor.portal.home}{REVIEWS}/").split("/")[0]
         for kind, handler in self._handlers.items():
             if (found := self._context.db.deployment.ids.decode(ID_TYPES[kind], name)) is not None:
                 return handler, kind, found, name
@@ -110,7 +110,7 @@ class CasePages:
     async def claim_next_case(self, visitor: SignedInRequest) -> Response:
         """Claim the oldest unclaimed case, and open it. An older verification or flag is opened instead."""
         if not visitor.form:
-            return redirect_to(visitor.place.home + REVIEWS)
+            return redirect_to(visitor.portal.home + REVIEWS)
         by = self._context.operator_id(visitor)
         after = parse_time_cursor(visitor.form_value("after") or None)
         for _ in range(_TRIES):
@@ -118,17 +118,17 @@ class CasePages:
                 free = await reviews.list_open_reviews(tx, ReviewFilters(free_for=by), 1)
                 beside = await find_next_waiting_item(tx, by, after)
                 if beside is not None and (not free or beside.since < free[0].asked_at):
-                    return redirect_to(visitor.place.home + waiting_item_path(tx, beside))
+                    return redirect_to(visitor.portal.home + waiting_item_path(tx, beside))
                 if not free:
-                    return redirect_to(f"{visitor.place.home}{REVIEWS}")
+                    return redirect_to(f"{visitor.portal.home}{REVIEWS}")
                 taken = await reviews.claim_next_review(tx, ReviewFilters(), by, self._handlers)
                 if taken is not None:
                     name = tx.ids.encode(ID_TYPES[taken.subject.kind], taken.subject.id)
                     await self._context.record_audit_entry(
                         tx, visitor, taken.subject.partner_id, "review.viewed", name, held=True
                     )
-                    return redirect_to(f"{visitor.place.home}{REVIEWS}/{name}?done=claimed")
-        return redirect_to(f"{visitor.place.home}{REVIEWS}")
+                    return redirect_to(f"{visitor.portal.home}{REVIEWS}/{name}?done=claimed")
+        return redirect_to(f"{visitor.portal.home}{REVIEWS}")
 
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show the review case.
@@ -153,12 +153,12 @@ class CasePages:
             visitor, "review_case.html", page_keys=KEYS, **facts, name=name, view=view
         )
 
-    async def _search(self, visitor: SignedInRequest, subject_id: UUID, name: str) -> CaseSearch | None:
+    async def _search(self, visitor: SignedInRequest, subject_id: UUID, name: str) -> WatchlistSearchForCase | None:
         """Search the watchlists for the case. Like on the search page, each search is recorded in the audit log."""
-        found = await search_for_case(self._context, subject_id)
+        found = await search_watchlists_for_case(self._context, subject_id)
         if found is not None:
             async with self._context.db.write() as tx:
-                counts = {"texts": len(found.texts), "found": found.entry_count}
+                counts = {"texts": len(found.texts), "found": found.found_entry_count}
                 await self._context.record_audit_entry(
                     tx, visitor, DEPLOYMENT, "watchlist.searched", found.kind, case=name, **counts
                 )
@@ -170,7 +170,7 @@ class CasePages:
         """The facts that the page of a review case shows in addition to the evidence."""
         known = await reviews.load_review_context(tx, handler, view.subject)
         decided = [one.decision.by for one in view.history.decisions]
-        others = [one.decision.decision.by for one in known.decided if one.decision]
+        others = [one.decision.decision.by for one in known.related_decisions if one.decision]
         written = [*(one.by for one in known.notes), *(one.by for one in view.conflicts)]
         names = await operators.find_display_names(tx, [view.claimed_by, *decided, *others, *written])
         by = self._context.operator_id(visitor)
@@ -180,7 +180,7 @@ class CasePages:
             "dossier": dossier_links(
                 ID_TYPES[view.subject.kind], tx.ids.encode(ID_TYPES[view.subject.kind], view.subject.id)
             ),
-            **evidence_parts(tx.ids, view.subject, view.shown, visitor.query.get("candidate", "")),
+            **evidence_template_values(tx.ids, view.subject, view.evidence, visitor.query.get("candidate", "")),
             "partner": (await partners.get(tx, Partner(view.subject.partner_id))).name,
             "kind_words": SINGULAR_WORDS[view.subject.kind],
             "reasons": [(one, review_reason_text(one)) for one in waits.reasons] if waits else [],
@@ -194,8 +194,8 @@ class CasePages:
             "answered": bool(waits and await reviews.list_ids_with_received_evidence(tx, [waits.id])),
             "lookup": await self._lookup(tx, view.subject),
             "notes": known.notes,
-            "earlier": [self._related(tx, one) for one in known.decided],
-            "similar": [self._related(tx, one) for one in known.waiting],
+            "earlier": [self._related(tx, one) for one in known.related_decisions],
+            "similar": [self._related(tx, one) for one in known.related_open_reviews],
             "accept_words": ACTS[view.subject.kind, "accepted"],
             "reject_words": ACTS[view.subject.kind, "rejected"],
             "askable": await evidence_requests.can_request_evidence(tx, view.subject.kind, view.subject.id),
@@ -204,7 +204,7 @@ class CasePages:
             "reopenable": isinstance(handler, ReopenHandler) and waits is None,
             "message": _DONE.get(visitor.query.get("done", "")),
             "real_now": tx.real_now.isoformat(),
-            **document_parts(tx.ids, view.documents),
+            **document_template_values(tx.ids, view.documents),
             "minutes": int(CLAIM_DURATION.total_seconds()) // 60,
         }
 
@@ -227,7 +227,7 @@ class CasePages:
     async def _action(self, visitor: SignedInRequest) -> Response:
         """An action that is performed without a confirmation page, because it does not decide the case."""
         handler, _, subject_id, name = self.find_case_in_url(visitor)
-        by, own = self._context.operator_id(visitor), f"{visitor.place.home}{REVIEWS}/{name}"
+        by, own = self._context.operator_id(visitor), f"{visitor.portal.home}{REVIEWS}/{name}"
         try:
             async with self._context.db.write() as tx:
                 match visitor.form_value("do"):
@@ -247,7 +247,7 @@ class CasePages:
                         raise NotFound
         except ReviewRefused:
             return redirect_to(f"{own}?done=busy")
-        return redirect_to(f"{own}?done={done}" if done else f"{visitor.place.home}{REVIEWS}")
+        return redirect_to(f"{own}?done={done}" if done else f"{visitor.portal.home}{REVIEWS}")
 
     async def build_action_page(
         self,

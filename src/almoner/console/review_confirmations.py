@@ -36,9 +36,11 @@ def confirmation_message(visitor: SignedInRequest) -> str:
     return "We have asked the nonprofit. Its answer appears here." if visitor.query.get("done") == _ACTION else ""
 
 
-def confirmation_action(page_path: str, one: MonetaryDonationVerification) -> list[tuple[str, str, str]]:
+def confirmation_request_actions(
+    page_path: str, verification: MonetaryDonationVerification
+) -> list[tuple[str, str, str]]:
     """The action that asks the nonprofit, if there is something to confirm. ``page_path``: of the verification."""
-    return [(f"{page_path}/{_ACTION}", "Ask the nonprofit", "q")] if _is_confirmable(one) else []
+    return [(f"{page_path}/{_ACTION}", "Ask the nonprofit", "q")] if _is_confirmable(verification) else []
 
 
 def _is_confirmable(one: MonetaryDonationVerification) -> bool:
@@ -46,9 +48,9 @@ def _is_confirmable(one: MonetaryDonationVerification) -> bool:
     return one.status == "pending" and one.checks["organisation_confirmation"] == "pending"
 
 
-async def confirmation_table(tx: Tx, one: MonetaryDonationVerification) -> RecordTable:
+async def confirmation_table(tx: Tx, verification: MonetaryDonationVerification) -> RecordTable:
     """A table of the requests to the nonprofit, oldest first, with its answers."""
-    found = await organisation_confirmations.list_confirmations(tx, one.id)
+    found = await organisation_confirmations.list_confirmations(tx, verification.id)
     by = await build_decider_name_lookup(tx, [row.requested_by for row in found])
     rows = [
         ListRow(
@@ -76,7 +78,7 @@ async def confirmation_table(tx: Tx, one: MonetaryDonationVerification) -> Recor
     return RecordTable("Requests to the nonprofit", columns, rows, "The nonprofit has not been asked yet.")
 
 
-def parse_contact(values: Mapping[str, str]) -> tuple[str, str]:
+def parse_official_contact(values: Mapping[str, str]) -> tuple[str, str]:
     """The email address and its source in a form. Raises IncorrectParams."""
     email = email_addresses.clean_email_address(values["email"])
     if len(email) > _LONGEST_EMAIL or not email_addresses.is_email_address(email):
@@ -84,7 +86,7 @@ def parse_contact(values: Mapping[str, str]) -> tuple[str, str]:
     return email, values["source"]
 
 
-def contact_fields(email: str, source: str) -> Sequence[ActionField]:
+def official_contact_fields(email: str, source: str) -> Sequence[ActionField]:
     """The fields for the contact of a nonprofit, with their initial values."""
     return (
         ActionField(
@@ -116,7 +118,12 @@ class ConfirmationPages:
         """Starlette routes."""
         refusals = (InvalidState, OfficialContactRefused)
         action = ConsoleAction(
-            f"{self._path}/{{id}}/{_ACTION}", REVIEWERS, self._describe, self._perform, refusals, fresh=True
+            f"{self._path}/{{id}}/{_ACTION}",
+            REVIEWERS,
+            self._describe,
+            self._perform,
+            refusals,
+            requires_reauthentication=True,
         )
         return ActionPages(self._context).routes(action)
 
@@ -145,7 +152,7 @@ class ConfirmationPages:
                 "A link that was sent to another address stops working.",
             ),
             (
-                *contact_fields(known.email if known else "", known.source if known else ""),
+                *official_contact_fields(known.email if known else "", known.source if known else ""),
                 ActionField(
                     "language",
                     "Language of the email",
@@ -159,12 +166,14 @@ class ConfirmationPages:
 
     async def _perform(self, tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
         one = await self._find(tx, visitor)
-        email, source = parse_contact(values)
+        email, source = parse_official_contact(values)
         by, name = self._context.operator_id(visitor), tx.ids.encode(self._id_type, one.id)
         known = await agents.find_official_contact(tx, one.organisation_id)
         published = (await organisations.get(tx, Partner(one.partner_id), one.organisation_id)).partner_id is None
         if published and (known is None or (known.email, known.source) != (email, source)):
-            await record_contact(self._context, tx, visitor, OfficialContact(one.organisation_id, email, source))
+            await record_official_contact(
+                self._context, tx, visitor, OfficialContact(one.organisation_id, email, source)
+            )
         await organisation_confirmations.request_confirmation(
             tx, one.id, NonprofitContact(email, source), requested_by=by, language=values["language"]
         )
@@ -172,7 +181,9 @@ class ConfirmationPages:
         return f"{self._path}/{name}?done={_ACTION}"
 
 
-async def record_contact(context: ConsoleContext, tx: Tx, visitor: SignedInRequest, contact: OfficialContact) -> None:
+async def record_official_contact(
+    context: ConsoleContext, tx: Tx, visitor: SignedInRequest, contact: OfficialContact
+) -> None:
     """Record the contact of a nonprofit, which is then asked about its agents in review."""
     asked = await agents.set_official_contact_and_review_agents(tx, contact, context.operator_id(visitor))
     organisation = tx.ids.encode("organisation", contact.organisation_id)

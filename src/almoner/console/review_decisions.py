@@ -57,7 +57,7 @@ class DecisionPages:
             title = ACTS[kind, verdict]
             partner = (await partners.get(tx, Partner(view.subject.partner_id))).name
             sentences = [
-                view.shown.title,
+                view.evidence.title,
                 *await describe_decision_effects(tx, view.subject, verdict, partner),
                 f"{partner} receives an event, and API responses show the decision.",
                 "Your decision takes effect immediately, without a second person.",
@@ -67,7 +67,7 @@ class DecisionPages:
                 title, title, f"{REVIEWS}/{name}", f"Case {name}", sentences, _fields(handler, kind, verdict)
             )
             page = add_claim_button(
-                replace(page, facts=summary_facts(view.shown)), view, self._context.operator_id(visitor)
+                replace(page, facts=summary_facts(view.evidence)), view, self._context.operator_id(visitor)
             )
             if page.closed or kind not in _WITH_APPLICANT:
                 return page
@@ -84,7 +84,7 @@ class DecisionPages:
             return f"{path}?done={verdict}"
 
         path = f"{REVIEWS}/{{id}}/{_PATHS[verdict]}"
-        return ConsoleAction(path, REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
+        return ConsoleAction(path, REVIEWERS, describe, perform, (ReviewRefused,), requires_reauthentication=True)
 
     async def _with_emails(
         self,
@@ -136,7 +136,9 @@ class DecisionPages:
             path = await self._cases.record_action_and_get_case_path(tx, visitor, subject, "review.reopened")
             return f"{path}?done=reopened"
 
-        return ConsoleAction(f"{REVIEWS}/{{id}}/reopen", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
+        return ConsoleAction(
+            f"{REVIEWS}/{{id}}/reopen", REVIEWERS, describe, perform, (ReviewRefused,), requires_reauthentication=True
+        )
 
 
 def _reversal_of(handler: ReviewHandler, kind: Kind, verdict: Verdict) -> str:

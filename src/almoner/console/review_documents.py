@@ -101,7 +101,7 @@ class DocumentPages:
         """
         zoom, quarter_turns, number = _requested_view(visitor, "fit")
         async with self._context.db.write() as tx:
-            document, back, back_words = await self._clean_document(tx, visitor, owner)
+            document, back, back_label = await self._clean_document(tx, visitor, owner)
             link = documents.download_url(tx, document)
         pages = 1
         if document.media_type == _PDF:
@@ -121,8 +121,8 @@ class DocumentPages:
             visitor,
             "review_document.html",
             page_keys=_KEYS,
-            back=visitor.place.home + back,
-            name=back_words,
+            back=visitor.portal.home + back,
+            name=back_label,
             document=document,
             flag_words=FLAG_WORDS,
             link=link,
@@ -143,11 +143,11 @@ class DocumentPages:
     ) -> tuple[Document, str, str]:
         """The document in the URL, if it passed the malware scan, with the page that lists it. Raises NotFound."""
         document_id = self._document_id(visitor)
-        listed, back, back_words = await owner.load(tx, visitor)
+        listed, back, back_label = await owner.load(tx, visitor)
         found = next((one for one in listed if one.id == document_id), None)
         if found is None or found.status != "clean":
             raise NotFound
-        return found, back, back_words
+        return found, back, back_label
 
     async def _page_image(self, visitor: SignedInRequest, owner: DocumentOwner) -> Response:
         """Send the image of a page, rendered by the sandboxed process."""

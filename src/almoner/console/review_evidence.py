@@ -40,7 +40,7 @@ class EvidenceRequestPages:
         view = await reviews.load_review_details(tx, handler, subject_id)
         choices = [(one, EVIDENCE_WORDS[one]) for one in offered]
         sentences = [
-            view.shown.title,
+            view.evidence.title,
             ("The email has a link to upload the evidence. API responses tell the partner which evidence is missing."),
             "The case stays open. You can decide the case at any time.",
             *await _some_applicants(tx, kind, subject_id),

@@ -19,11 +19,11 @@ _MOST_FOUND: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class FoundEntry:
+class FoundWatchlistEntry:
     """An entry, by which texts it was found and where.
 
-    ``score``: how likely it is the record, from 0 to 1. ``choice``: the initial values of the page that records that
-    the record is this entry.
+    ``score``: how likely it is the record, from 0 to 1. ``decision_form_values``: the initial values of the page that
+    records that the record is this entry.
     """
 
     entry: WatchlistEntry
@@ -32,7 +32,7 @@ class FoundEntry:
     reasons: Sequence[tuple[str, str]]
 
     @property
-    def choice(self) -> dict[str, str]:
+    def decision_form_values(self) -> dict[str, str]:
         """The reason and the note of the decision."""
         listed = self.entry.listed
         name = listed.names[0].text
@@ -40,37 +40,37 @@ class FoundEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class CaseSearch:
+class WatchlistSearchForCase:
     """The results of all searches for a case.
 
-    ``kind``: of the record. ``too_short``: the texts that were only compared with names. ``unsearched``: how many of
-    the case's names and numbers were left out. ``found``: the likeliest entries first; ``entry_count``: of all that
-    were found.
+    ``kind``: of the record. ``too_short``: the texts that were only compared with names. ``unsearched_text_count``: how
+    many of the case's names and numbers were left out. ``found_entries``: the likeliest entries first;
+    ``found_entry_count``: how many entries were found in all.
     """
 
     kind: SubjectKind
     texts: Sequence[str]
     too_short: Sequence[str]
-    unsearched: int
-    found: Sequence[FoundEntry]
-    entry_count: int
-    more: bool
+    unsearched_text_count: int
+    found_entries: Sequence[FoundWatchlistEntry]
+    found_entry_count: int
+    has_more: bool
     has_lists: bool
 
     @property
     def is_complete(self) -> bool:
         """Whether nothing was left out."""
-        return self.has_lists and not (self.too_short or self.unsearched or self.more)
+        return self.has_lists and not (self.too_short or self.unsearched_text_count or self.has_more)
 
 
-async def search_for_case(context: ConsoleContext, subject_id: UUID) -> CaseSearch | None:
+async def search_watchlists_for_case(context: ConsoleContext, subject_id: UUID) -> WatchlistSearchForCase | None:
     """Search the watchlists for the names and numbers of a case. None if its details were erased."""
     async with context.db.read() as tx:
         stored = await screenings.find_subject_by_id(tx, subject_id)
     if stored is None:
         return None
     details, wanted = stored.details, _texts_of(stored.details)
-    entries: dict[tuple[str, str], FoundEntry] = {}
+    entries: dict[tuple[str, str], FoundWatchlistEntry] = {}
     too_short: list[str] = []
     more, has_lists = False, False
     for text in wanted[:_MOST_TEXTS]:
@@ -88,7 +88,9 @@ async def search_for_case(context: ConsoleContext, subject_id: UUID) -> CaseSear
     found = sorted(entries.values(), key=lambda one: -one.score)
     more |= len(found) > _MOST_FOUND
     searched, unsearched = wanted[:_MOST_TEXTS], len(wanted[_MOST_TEXTS:])
-    return CaseSearch(details.kind, searched, too_short, unsearched, found[:_MOST_FOUND], len(found), more, has_lists)
+    return WatchlistSearchForCase(
+        details.kind, searched, too_short, unsearched, found[:_MOST_FOUND], len(found), more, has_lists
+    )
 
 
 def _texts_of(details: SubjectDetails) -> list[str]:
@@ -98,7 +100,7 @@ def _texts_of(details: SubjectDetails) -> list[str]:
     return list(dict.fromkeys([*first, *details.names, *details.identifiers]))
 
 
-def _entries_of(result: WatchlistSearchResult, text: str) -> Iterator[FoundEntry]:
+def _entries_of(result: WatchlistSearchResult, text: str) -> Iterator[FoundWatchlistEntry]:
     """The entries that screening would flag, and others that contain the text, each with its list and the place.
 
     A number that is the same identifies an entry as well as the same name does.
@@ -106,10 +108,11 @@ def _entries_of(result: WatchlistSearchResult, text: str) -> Iterator[FoundEntry
     titles = {one.code: one.title for one in result.lists}
     scores = {(hit.list, hit.entry_key): hit.score for hit in result.flagged}
     for key in [key for key in result.entries if key in scores]:
-        yield FoundEntry(result.entries[key], titles.get(key[0], key[0]), scores[key], [(text, "a similar name")])
+        title = titles.get(key[0], key[0])
+        yield FoundWatchlistEntry(result.entries[key], title, scores[key], [(text, "a similar name")])
     for hit in result.containing.hits:
         entry = hit.entry
         if (entry.list, entry.listed.key) not in scores:
             places = ", ".join(PLACE_WORDS[place] for place in hit.places) or "its text"
             score = 1.0 if "number" in hit.places else 0.0
-            yield FoundEntry(entry, titles.get(entry.list, entry.list), score, [(text, places)])
+            yield FoundWatchlistEntry(entry, titles.get(entry.list, entry.list), score, [(text, places)])

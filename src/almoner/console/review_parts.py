@@ -9,9 +9,9 @@ from almoner.console.readings import Romanisation, romanise_text
 from almoner.console.review_words import (
     FINDING_WORDS,
     FLAG_WORDS,
+    evaluation_step_facts,
     format_fact_value,
     rejection_reason_text,
-    step_facts,
 )
 from almoner.kit.evidence import EvaluationStep
 from almoner.kit.ids import RecordIdCodec
@@ -28,31 +28,31 @@ _READ_ALOUD: Final = ("name", "first name", "last name", "address")
 _SUBMITTED: Final = frozenset(
     (
         *("name", "identifier", "website", "address", "email", "countries", "numbers"),
-        "website, as the applicant says",
+        "website, as stated by the applicant",
     )
 )
 """Facts that comparisons show, too."""
 
 
-def evidence_parts(
+def evidence_template_values(
     ids: RecordIdCodec, subject: ReviewSubject, evidence: ReviewEvidence, candidate_id: str
 ) -> dict[str, Any]:
     """The values that the template ``review_parts.html`` needs. ``candidate_id``: the register entry to compare."""
     return {
         **_candidate_parts(ids, subject, evidence, candidate_id),
         "compared": build_comparison_rows(evidence.compared, subject.country_code),
-        "facts": facts_beside_comparison(evidence),
+        "facts": facts_missing_from_comparison(evidence),
         "fact_words": format_fact_value,
         "fact_path": partial(_organisation_path, ids),
-        "fact_reading": partial(fact_reading, subject.country_code),
-        "steps": split_steps(subject.kind, evidence.steps),
+        "fact_reading": partial(romanise_fact_value, subject.country_code),
+        "steps": split_steps_to_read_and_passed_steps(subject.kind, evidence.steps),
         "step_name": partial(_step_name_text, subject.kind),
         "step_result": partial(_match_step_text, subject.kind),
-        "step_facts": step_facts,
+        "step_facts": evaluation_step_facts,
     }
 
 
-def document_parts(ids: RecordIdCodec, attached: Sequence[Document]) -> dict[str, Any]:
+def document_template_values(ids: RecordIdCodec, attached: Sequence[Document]) -> dict[str, Any]:
     """The values that ``document_list`` of the template ``review_parts.html`` needs.
 
     Each document comes with its ID and whether it can be opened.
@@ -78,7 +78,7 @@ def _candidate_parts(
     }
 
 
-def facts_beside_comparison(evidence: ReviewEvidence) -> list[Fact]:
+def facts_missing_from_comparison(evidence: ReviewEvidence) -> list[Fact]:
     """The facts of a case, without submitted values that the comparison shows already.
 
     The same value under another label is a fact of its own, such as a listed name and its kind.
@@ -96,7 +96,7 @@ def _check_of(label: str) -> str:
     return label.rpartition(": ")[0].casefold()
 
 
-def fact_reading(country: str | None, label: str, value: str) -> Romanisation | None:
+def romanise_fact_value(country: str | None, label: str, value: str) -> Romanisation | None:
     """A name or address in Latin letters, if it is not in them."""
     return romanise_text(value, {country} if country else set()) if label.rpartition(": ")[2] in _READ_ALOUD else None
 
@@ -118,11 +118,13 @@ def _match_step_text(kind: Kind, step: EvaluationStep) -> str:
         return ""
     points = float(str(step.facts.get("points", 0)))
     if step.verdict == "not_applicable" or not points:
-        return "Neither for nor against"
+        return "Neither for nor against a match"
     return "For a match" if points > 0 else "Against a match"
 
 
-def split_steps(kind: Kind, steps: Sequence[EvaluationStep]) -> tuple[list[EvaluationStep], list[EvaluationStep]]:
+def split_steps_to_read_and_passed_steps(
+    kind: Kind, steps: Sequence[EvaluationStep]
+) -> tuple[list[EvaluationStep], list[EvaluationStep]]:
     """The steps to read, failed ones first, and those that passed or did not apply. Of a match, all are to read."""
     if kind == "match":
         return list(steps), []

@@ -20,7 +20,7 @@ from almoner.console.lists import (
     build_time_sorted_page,
     parse_time_cursor,
 )
-from almoner.console.review_parts import document_parts, evidence_parts
+from almoner.console.review_parts import document_template_values, evidence_template_values
 from almoner.console.review_words import (
     ACTS,
     SECOND_LOOKS,
@@ -89,7 +89,7 @@ class SecondLookPages:
 
     async def _find_second_look(self, tx: Tx, visitor: SignedInRequest) -> SecondLook:
         """The second look in the URL. Raises NotFound if the visitor may not answer it."""
-        name = visitor.path.removeprefix(f"{visitor.place.home}{SECOND_LOOKS}/").split("/")[0]
+        name = visitor.path.removeprefix(f"{visitor.portal.home}{SECOND_LOOKS}/").split("/")[0]
         try:
             review_id = UUID(name)
         except ValueError:
@@ -111,8 +111,8 @@ class SecondLookPages:
         async with self._context.db.write() as tx:
             look = await self._find_second_look(tx, visitor)
             view, candidate = await self._load(tx, look), visitor.query.get("candidate", "")
-            evidence = evidence_parts(tx.ids, look.subject, view.shown, candidate)
-            parts = evidence | document_parts(tx.ids, view.documents)
+            evidence = evidence_template_values(tx.ids, look.subject, view.evidence, candidate)
+            parts = evidence | document_template_values(tx.ids, view.documents)
             name = tx.ids.encode(ID_TYPES[look.subject.kind], look.subject.id)
             await self._context.record_audit_entry(
                 tx, visitor, look.subject.partner_id, "review.viewed", name, held=False
@@ -121,9 +121,9 @@ class SecondLookPages:
             visitor,
             "review_second_look.html",
             page_keys=[("a", "Give your answer"), ("d", "Documents"), ("r", "The register's page")],
-            own=f"{visitor.place.home}{SECOND_LOOKS}/{look.review_id}",
+            own=f"{visitor.portal.home}{SECOND_LOOKS}/{look.review_id}",
             kind_words=SINGULAR_WORDS[look.subject.kind],
-            shown=view.shown,
+            shown=view.evidence,
             **parts | {"facts": [fact for fact in parts["facts"] if fact[0].rpartition(": ")[2] not in _REVEALING]},
         )
 
@@ -167,5 +167,10 @@ class SecondLookPages:
             return SECOND_LOOKS
 
         return ConsoleAction(
-            f"{SECOND_LOOKS}/{{id}}/answer", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True
+            f"{SECOND_LOOKS}/{{id}}/answer",
+            REVIEWERS,
+            describe,
+            perform,
+            (ReviewRefused,),
+            requires_reauthentication=True,
         )

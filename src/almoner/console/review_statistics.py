@@ -30,25 +30,25 @@ _HOUR: Final = 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
-    """How often second looks agreed with the first decision. ``share``, ``low``, ``high``: percentages.
+class SecondLookAgreementRate:
+    """How often second looks agreed with the first decision. ``agreed_percent``: None if there are too few of them.
 
-    ``share`` is None if there are too few second looks. ``low``, ``high``: the confidence interval.
+    ``lower_bound``, ``upper_bound``: the confidence interval, in percent.
     """
 
-    looks: int
-    share: float | None = None
-    low: float = 0
-    high: float = 0
+    second_look_count: int
+    agreed_percent: float | None = None
+    lower_bound: float = 0
+    upper_bound: float = 0
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingChart:
+class WaitingTimeChart:
     """The median waiting time of cases of one kind by day. ``target_y``: where the line of the target is, if any."""
 
-    words: str
-    decided: int
-    kept: int
+    label: str
+    decided_count: int
+    on_time_count: int
     bars: Sequence[ChartBar]
     target_y: float | None
 
@@ -72,7 +72,9 @@ class ReviewStatisticsPage:
             hourly = await reviews.list_decision_counts_by_reviewer(tx, since)
             agreed = await reviews.list_second_look_agreement(tx, since)
             reasons = await reviews.list_reason_statistics(tx, since)
-            names = await operators.find_display_names(tx, [*(one[0] for one in hourly), *(one.by for one in agreed)])
+            names = await operators.find_display_names(
+                tx, [*(one[0] for one in hourly), *(one.reviewer for one in agreed)]
+            )
         fastest = max((count / hours for _, _, count, hours in hourly), default=1)
         return await self._context.render_console_page(
             visitor,
@@ -82,16 +84,21 @@ class ReviewStatisticsPage:
             percent=self._context.db.deployment.second_look_percent,
             min_looks=MIN_LOOKS,
             decisions=_decision_bars(daily, today),
-            decided=sum(one.decided for one in daily),
-            kept=sum(one.kept for one in daily),
+            decided=sum(one.decided_count for one in daily),
+            kept=sum(one.on_time_count for one in daily),
             waits=[_waiting_chart(kind, of, today) for kind in KIND_WORDS if (of := _of_kind(daily, kind))],
-            daily=[(KIND_WORDS[one.kind], one, f"{one.median / _HOUR:.1f}") for one in daily],
+            daily=[(KIND_WORDS[one.kind], one, f"{one.median_wait_seconds / _HOUR:.1f}") for one in daily],
             hourly=[
                 (names.get(by, by), KIND_WORDS[kind], count, f"{count / hours:.1f}", 100 * count / hours / fastest)
                 for by, kind, count, hours in hourly
             ],
             agreement=[
-                (names.get(one.by, one.by), KIND_WORDS[one.kind], _agreement(one.looks, one.agreed)) for one in agreed
+                (
+                    names.get(one.reviewer, one.reviewer),
+                    KIND_WORDS[one.kind],
+                    _agreement(one.second_look_count, one.agreed_count),
+                )
+                for one in agreed
             ],
             reasons=[
                 (review_reason_text(one.reason), KIND_WORDS[one.kind], one, _agreement(one.looks, one.agreed))
@@ -111,28 +118,28 @@ def _decision_bars(
     decided: Counter[date] = Counter()
     kept: Counter[date] = Counter()
     for one in daily:
-        decided[one.day] += one.decided
-        kept[one.day] += one.kept
+        decided[one.day] += one.decided_count
+        kept[one.day] += one.on_time_count
     most = max(decided.values(), default=0)
     return charts.build_daily_bars(decided, today, most), charts.build_daily_bars(kept, today, most)
 
 
-def _waiting_chart(kind: Kind, daily: Sequence[DailyReviewStatistics], today: date) -> WaitingChart:
+def _waiting_chart(kind: Kind, daily: Sequence[DailyReviewStatistics], today: date) -> WaitingTimeChart:
     """The chart of one kind. Appeals have a target in business days, so their chart has no line."""
-    hours = {one.day: one.median / _HOUR for one in daily}
+    hours = {one.day: one.median_wait_seconds / _HOUR for one in daily}
     target = None if kind == "appeal" else WAITING_TARGET / timedelta(hours=1)
     most = max(*hours.values(), target or 0, 1)
-    return WaitingChart(
+    return WaitingTimeChart(
         KIND_WORDS[kind],
-        sum(one.decided for one in daily),
-        sum(one.kept for one in daily),
+        sum(one.decided_count for one in daily),
+        sum(one.on_time_count for one in daily),
         charts.build_daily_bars(hours, today, most),
         None if target is None else round(charts.HEIGHT * (1 - target / most), 1),
     )
 
 
-def _agreement(looks: int, agreed: int) -> Agreement:
+def _agreement(looks: int, agreed: int) -> SecondLookAgreementRate:
     if looks < MIN_LOOKS:
-        return Agreement(looks)
+        return SecondLookAgreementRate(looks)
     low, high = agreement_confidence_interval(looks, agreed)
-    return Agreement(looks, 100 * agreed / looks, 100 * low, 100 * high)
+    return SecondLookAgreementRate(looks, 100 * agreed / looks, 100 * low, 100 * high)

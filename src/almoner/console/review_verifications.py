@@ -24,14 +24,14 @@ from almoner.console.money_records import (
     RecordPage,
     RecordTable,
     build_decider_name_lookup,
-    fixed_explanation,
+    build_fixed_explanation,
     show_record,
     timestamp_fact,
 )
 from almoner.console.review_confirmations import (
     ConfirmationPages,
-    confirmation_action,
     confirmation_message,
+    confirmation_request_actions,
     confirmation_table,
 )
 from almoner.console.review_dossiers import dossier_links
@@ -101,12 +101,12 @@ class DonationRecipientVerificationPages:
                 id=tx.ids.encode(TYPE, one.id),
                 status=one.status,
                 back=REVIEWS,
-                back_words="Open reviews",
+                back_label="Open reviews",
                 facts=await _facts(tx, one),
                 steps=await _decisions(tx, one),
                 actions=[
                     *_VERIFICATIONS.available_actions(tx, one),
-                    *confirmation_action(_VERIFICATIONS.page_path(tx, one), one),
+                    *confirmation_request_actions(_VERIFICATIONS.page_path(tx, one), one),
                     *await _watchlist_search(tx, one),
                 ],
                 tables=[await _findings(tx, one), await confirmation_table(tx, one), _flag_table(tx, flags)],
@@ -128,7 +128,7 @@ class DonationRecipientVerificationPages:
                 id=tx.ids.encode(FLAG_TYPE, one.flag.id),
                 status=one.flag.status,
                 back=f"{VERIFICATIONS}/{name}",
-                back_words=_WORDS,
+                back_label=_WORDS,
                 facts=await _flag_facts(tx, one),
                 steps=[
                     TimelineStep("Reviewed", "done", look.at.isoformat(), note=f"{by(look.by)}: {look.note}")
@@ -409,7 +409,7 @@ async def _clear(tx: Tx, officer: ActingOperator, one: _Flagged, entered_values:
 _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
     path=VERIFICATIONS,
     id_type=TYPE,
-    words=_WORDS,
+    name=_WORDS,
     get=_get,
     record_id=lambda one: one.id,
     facts=_facts,
@@ -443,7 +443,9 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
         RecordAction(
             "reopen",
             "Reopen verification",
-            fixed_explanation("All checks of the verification run again. The verification expires after 30 days."),
+            build_fixed_explanation(
+                "All checks of the verification run again. The verification expires after 30 days."
+            ),
             _reopen,
             (_EVIDENCE,),
             lambda one: (
@@ -462,7 +464,7 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
 _FLAGS: Final[RecordKind[_Flagged]] = RecordKind(
     path=FLAGS,
     id_type=FLAG_TYPE,
-    words=_FLAG_WORDS,
+    name=_FLAG_WORDS,
     get=_get_flag,
     record_id=lambda one: one.flag.id,
     facts=_flag_facts,

@@ -64,7 +64,10 @@ _NO_APPLICATION: Final = "Nobody can be asked for evidence, because no undecided
 NOBODY_TO_ASK: Final[Mapping[Kind, str]] = {
     "validation_request": _NO_APPLICATION,
     "agent_verification": _NO_APPLICATION,
-    "appeal": "The applicant cannot be asked for evidence about an appeal. Decide it on what they sent.",
+    "appeal": (
+        "The applicant cannot be asked for evidence about an appeal. Decide the appeal with the evidence that the "
+        "applicant has already sent."
+    ),
 }
 """Why a case has no button that asks the applicant. Other kinds of cases have no applicant."""
 FLAG_WORDS: Final[Mapping[str, str]] = {
@@ -165,7 +168,7 @@ def summary_facts(evidence: ReviewEvidence) -> list[LabelledValue]:
     return facts + [LabelledValue(f"{label}, on record", listed) for label, listed in on_record if listed]
 
 
-def step_facts(step: EvaluationStep, format_timestamp: Callable[[datetime], str]) -> list[tuple[str, str]]:
+def evaluation_step_facts(step: EvaluationStep, format_timestamp: Callable[[datetime], str]) -> list[tuple[str, str]]:
     """Format the facts of a step for display, without empty ones."""
     return [
         (name, _score_words(step.facts[name]) if name == "parts" else format_fact_value(value, format_timestamp))

@@ -53,7 +53,7 @@ class SubmissionConfigurationPages:
     async def preview_application_form(self, visitor: SignedInRequest) -> Response:
         """Preview the hosted form, as stored or as entered. Nothing is saved."""
         partner = partner_from_request(visitor)
-        name = visitor.path.removeprefix(f"{visitor.place.home}{CONFIGURATIONS.path}/").split("/")[0]
+        name = visitor.path.removeprefix(f"{visitor.portal.home}{CONFIGURATIONS.path}/").split("/")[0]
         stored = None if name == _NEW else self._context.parse_id(CONFIGURATIONS.id_type, name)
         async with self._context.db.read() as tx:
             account = await partners.get(tx, partner)
@@ -66,7 +66,7 @@ class SubmissionConfigurationPages:
             shown = replace(shown, logo=None, partner_fields=())
         if visitor.form and isinstance(form := CONFIGURATIONS.form, RecordForm):
             shown = _as_typed(shown, submitted_form_values(visitor, form.fields), account)
-        return self._render(account, shown, self._context.pages.language_for_tag(visitor.language))
+        return self._render(account, shown, self._context.page_renderer.language_for_tag(visitor.language))
 
 
 def _as_typed(

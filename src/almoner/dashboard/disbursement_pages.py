@@ -51,7 +51,7 @@ class DisbursementPages:
             }
             for donation in found[:_SHOWN]
         ]
-        export = f"{visitor.place.home}{DISBURSEMENTS.path}/{record['id']}/donations.csv"
+        export = f"{visitor.portal.home}{DISBURSEMENTS.path}/{record['id']}/donations.csv"
         return await self._records.render_record(
             visitor,
             DISBURSEMENTS,

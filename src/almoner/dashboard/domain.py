@@ -168,14 +168,14 @@ class RecordAction:
     """An action on a record after confirmation: ``POST`` to its ``path``, or ``PATCH`` of the record.
 
     Its label, effects and success message are texts of the list. ``statuses``: the values of ``member`` for which it is
-    offered; none: always. ``fresh``: requires a recent reauthentication. ``fields``: what the form asks for. ``sets``:
-    further members that it changes.
+    offered; none: always. ``requires_reauthentication``: requires a recent reauthentication. ``fields``: what the form
+    asks for. ``sets``: further members that it changes.
     """
 
     path: str
     scope: str
     statuses: frozenset[object] = frozenset()
-    fresh: bool = False
+    requires_reauthentication: bool = False
     fields: tuple[FormField, ...] = ()
     method: Literal["POST", "PATCH"] = "POST"
     sets: Mapping[str, object] = field(default_factory=dict, hash=False)

@@ -99,7 +99,7 @@ class DonationPages:
                         {"amount": minor},
                         idempotency_key=visitor.form_value("form_key")[:100] or None,
                     )
-                    return redirect_to(f"{visitor.place.home}{DONATIONS.path}/{donation['id']}?done=refunded")
+                    return redirect_to(f"{visitor.portal.home}{DONATIONS.path}/{donation['id']}?done=refunded")
                 except ApiCallRejected as refused:
                     reason = join_reasons_as_english(refused.reasons)
                     problems = {"amount": texts.language.html("dashboard.refund.refused", reason=reason)}
@@ -138,7 +138,7 @@ class DonationPages:
             try:
                 async with self._context.db.write() as tx:
                     await self._reassign(tx, visitor, donation, typed)
-                return redirect_to(f"{visitor.place.home}{DONATIONS.path}/{donation['id']}?done=reassigned")
+                return redirect_to(f"{visitor.portal.home}{DONATIONS.path}/{donation['id']}?done=reassigned")
             except Problem as refused:
                 field = "reason" if isinstance(refused, IncorrectParams) else "organisationId"
                 reason = join_reasons_as_english(refused.reasons or [refused.message])
@@ -181,7 +181,7 @@ class DonationPages:
     async def resend_receipt(self, visitor: SignedInRequest) -> Response:
         """Resend the donor's receipt after confirmation, unless it is being sent already."""
         donation = await self._records.get_record(visitor, DONATIONS)
-        own = f"{visitor.place.home}{DONATIONS.path}/{donation['id']}"
+        own = f"{visitor.portal.home}{DONATIONS.path}/{donation['id']}"
         if not visitor.form:
             return render_page(self._context, visitor, "donation_receipt.html", donation=donation, own=own)
         partner, by = partner_from_request(visitor), self._context.audit_context(visitor)

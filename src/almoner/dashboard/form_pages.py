@@ -54,7 +54,12 @@ class RecordFormPages:
                 roles = sorted(roles_with_scope(action.scope) & roles_with_scope(one.scope))
                 path = f"{one.path}/{{id}}/{action.path}"
                 made.append(
-                    self._context.route(path, self._actor(one, action), *roles, requires_reauthentication=action.fresh)
+                    self._context.route(
+                        path,
+                        self._actor(one, action),
+                        *roles,
+                        requires_reauthentication=action.requires_reauthentication,
+                    )
                 )
         return made
 
@@ -70,7 +75,7 @@ class RecordFormPages:
                         made = await self._calls.post(
                             visitor, record_list.call, body, idempotency_key=_form_key(visitor)
                         )
-                        return redirect_to(f"{visitor.place.home}{record_list.path}/{made['id']}?done=new")
+                        return redirect_to(f"{visitor.portal.home}{record_list.path}/{made['id']}?done=new")
                     except ApiCallRejected as refused:
                         problems = _form_problems(refused, form.fields, texts)
             return await self._render(
@@ -96,7 +101,7 @@ class RecordFormPages:
                 try:
                     if not problems:
                         await self._call(visitor, record_list, action, record, body)
-                        return redirect_to(f"{visitor.place.home}{record_list.path}/{record['id']}?done={action.path}")
+                        return redirect_to(f"{visitor.portal.home}{record_list.path}/{record['id']}?done={action.path}")
                 except ApiCallRejected as refused:
                     if refused.status == 400 and all(one.startswith("body.") for one in refused.reasons):
                         problems = _form_problems(refused, action.fields, texts)
@@ -157,7 +162,7 @@ class RecordFormPages:
         none = ("", texts.text("dashboard.choice.none"))
         match field.kind:
             case "language":
-                return [none, *language_choices(self._context.pages.catalogues.offered_languages, texts)]
+                return [none, *language_choices(self._context.page_renderer.catalogues.offered_languages, texts)]
             case "choice" | "choices":
                 return [(one, texts.value_label(one)) for one in field.choices]
             case "category":

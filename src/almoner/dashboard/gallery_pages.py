@@ -63,7 +63,7 @@ class ComponentGalleryPages:
 
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show every component in every state."""
-        texts, home = build_page_texts(self._context, visitor), visitor.place.home
+        texts, home = build_page_texts(self._context, visitor), visitor.portal.home
         now, today = texts.now, texts.now.date()
         earlier = iso_timestamp(now - timedelta(hours=3))
         shown = _facts(texts.field_label, earlier, home)

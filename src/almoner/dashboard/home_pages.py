@@ -76,7 +76,7 @@ class HomePages:
         """The onboarding steps of a new partner with their state; empty once all are done."""
         if not visitor.person.has_role("owner", "developer"):
             return []
-        partner, home = partner_from_request(visitor), visitor.place.home
+        partner, home = partner_from_request(visitor), visitor.portal.home
         async with self._context.db.read() as tx:
             used = any(key.last_used_at for key in await keys.list_by_partner(tx, partner))
             owners = await people.list_with_any_role(tx, visitor.realm, "owner")
@@ -93,7 +93,7 @@ class HomePages:
         return [] if all(step.done for step in steps) else steps
 
     async def _attention(self, visitor: SignedInRequest) -> list[AttentionItem]:
-        roles, home = visitor.person.roles, visitor.place.home
+        roles, home = visitor.person.roles, visitor.portal.home
         items: list[AttentionItem] = []
         if has_scope(roles, "webhooks:read"):
             page = await self._calls.list_page(visitor, "/v1/webhook-subscriptions", [("pageSize", "100")])

@@ -32,7 +32,7 @@ class RecordImagePages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            self._context.gate.public_route(
+            self._context.guard.public_route(
                 f"{MEMBERS_HOME}/{{partner}}{one.path}/{{id}}/{one.image}", self._changer(one)
             )
             for one in self._records.lists
@@ -48,7 +48,7 @@ class RecordImagePages:
     async def _change(self, request: Request, record_list: RecordList) -> Response:
         """Show the upload form, or store the uploaded file; no other form has a file."""
         assert record_list.form is not None
-        gate, roles = self._context.gate, sorted(roles_with_scope(record_list.form.scope))
+        gate, roles = self._context.guard, sorted(roles_with_scope(record_list.form.scope))
         if request.method != "POST":
             visitor = await gate.require_sign_in(request, *roles)
             return visitor if isinstance(visitor, Response) else await self._form(visitor, record_list)
@@ -76,7 +76,7 @@ class RecordImagePages:
         except (ApiCallRejected, Problem) as refused:
             reasons = refused.reasons or (str(refused),)
             return await self._form(visitor, record_list, {"image": join_reasons_as_english(reasons)})
-        return redirect_to(f"{visitor.place.home}{record_list.path}/{record['id']}?done={record_list.image}")
+        return redirect_to(f"{visitor.portal.home}{record_list.path}/{record['id']}?done={record_list.image}")
 
     async def _form(
         self, visitor: SignedInRequest, record_list: RecordList, problems: dict[str, str] | None = None

@@ -29,7 +29,7 @@ class NonprofitInvitePages:
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show an invite and, while it is open, a text to send with its link. We send nothing (spec 4.6)."""
         record = await self._records.get_record(visitor, INVITES)
-        language = self._context.pages.language_for_tag(record["language"])
+        language = self._context.page_renderer.language_for_tag(record["language"])
         return await self._records.render_record(
             visitor,
             INVITES,
@@ -40,7 +40,7 @@ class NonprofitInvitePages:
         )
 
     async def _message(self, visitor: SignedInRequest, record: Record) -> str:
-        language = self._context.pages.language_for_tag(record["language"])
+        language = self._context.page_renderer.language_for_tag(record["language"])
         zone = build_page_texts(self._context, visitor).zone
         async with self._context.db.read() as tx:
             account = await partners.get(tx, partner_from_request(visitor))

@@ -38,12 +38,12 @@ _DAY: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class KeyUsage:
-    """The limits and usage of one key or all, as text. ``counts``: by window; ``refused``: in 14 days."""
+    """The limits and usage of one key or all, as text. ``request_counts``: by window."""
 
     name: str
     limits: Sequence[RateLimit]
-    counts: Sequence[str]
-    refused: str
+    request_counts: Sequence[str]
+    refused_counts: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class RecordCountLimit:
     label: str
     path: str
     used: int
-    most: int
+    max_count: int
 
 
 class UsageLimitPages:
@@ -87,7 +87,7 @@ class UsageLimitPages:
         self, key: ApiKey, own: Rate | None, made: RequestCounts, refused: RequestCounts, texts: PageTexts
     ) -> KeyUsage:
         kind = KeyKind(key.kind)
-        by_address = (self._limits.publishable_address,) if kind is PUBLISHABLE else ()
+        by_address = (self._limits.publishable_per_address,) if kind is PUBLISHABLE else ()
         return KeyUsage(
             f"{key.name} ...{key.hint}",
             (self._limits.limit_for_key(kind, own), *by_address),
@@ -102,7 +102,7 @@ def _in_words(counted: RequestCounts, numbers: Sequence[int], texts: PageTexts) 
         texts.number_text(number)
         if counted.is_complete_since(since)
         else texts.text("dashboard.list.many", number=texts.number_text(number))
-        for number, since in zip(numbers, counted.moments, strict=True)
+        for number, since in zip(numbers, counted.window_starts, strict=True)
     ]
 
 

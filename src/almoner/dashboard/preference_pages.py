@@ -32,7 +32,7 @@ class PreferencePages:
     async def change(self, visitor: SignedInRequest) -> Response:
         """Show the form, and confirm the change in the language chosen."""
         texts, person = build_page_texts(self._context, visitor), visitor.person
-        offered = self._context.pages.catalogues.offered_languages
+        offered = self._context.page_renderer.catalogues.offered_languages
         chosen = {"language": person.language or "", "zone": person.time_zone or ""}
         problems: dict[str, str] = {}
         if visitor.form:
@@ -43,7 +43,7 @@ class PreferencePages:
                 problems["language"] = texts.text("dashboard.preferences.language.problem")
             if not problems:
                 await self._store(visitor, chosen)
-                return redirect_to(f"{visitor.place.home}{PATH}?done=saved")
+                return redirect_to(f"{visitor.portal.home}{PATH}?done=saved")
         return render_page(
             self._context,
             visitor,

@@ -183,7 +183,7 @@ class QuestionPages:
             kinds=[(kind, texts.value_label(kind)) for kind in KINDS],
             adding=done == "added",
             another=tag,
-            languages=language_choices(self._context.pages.catalogues.offered_languages, texts),
+            languages=language_choices(self._context.page_renderer.catalogues.offered_languages, texts),
             shown_in=texts.language.catalogue,
             problems=problems,
         )
@@ -213,7 +213,7 @@ class QuestionPages:
     async def preview_questions(self, visitor: SignedInRequest) -> Response:
         """Preview the questions, as stored or with the entered one. Nothing is saved."""
         partner = partner_from_request(visitor)
-        name = visitor.path.removeprefix(f"{visitor.place.home}{CONFIGURATIONS.path}/").split("/")[0]
+        name = visitor.path.removeprefix(f"{visitor.portal.home}{CONFIGURATIONS.path}/").split("/")[0]
         async with self._context.db.read() as tx:
             account = await partners.get(tx, partner)
             shown = await configurations.find(tx, partner, self._context.parse_id(CONFIGURATIONS.id_type, name))
@@ -226,7 +226,7 @@ class QuestionPages:
             entered, known = parse_question_form(form), {field.id for field in fields}
             fields = replace_question(fields, entered) if entered.id in known else (*fields, entered)
             shown, language = replace(shown, partner_fields=fields), visitor.form_value("shown_in")
-        return self._render(account, shown, self._context.pages.language_for_tag(language), "questions")
+        return self._render(account, shown, self._context.page_renderer.language_for_tag(language), "questions")
 
     async def _store(self, visitor: SignedInRequest, record: Record, fields: Sequence[PartnerField]) -> _Refusal | None:
         """Store the questions if they changed; None unless they were refused."""
@@ -253,7 +253,7 @@ class QuestionPages:
         return _Refusal(await self._records.get_record(visitor, CONFIGURATIONS), stale=True) if stale else None
 
     def _stored(self, visitor: SignedInRequest, record: Record, done: str) -> Response:
-        return redirect_to(f"{visitor.place.home}{CONFIGURATIONS.path}/{record['id']}/questions?done={done}")
+        return redirect_to(f"{visitor.portal.home}{CONFIGURATIONS.path}/{record['id']}/questions?done={done}")
 
     def _page(
         self, visitor: SignedInRequest, template: str, record: Record, *, refusal: _Refusal | None = None, **facts: Any
@@ -267,7 +267,7 @@ class QuestionPages:
             record=record,
             stale=refusal is not None and refusal.stale,
             problem=join_reasons_as_english(refusal.reasons) if refusal and refusal.reasons else None,
-            own=f"{visitor.place.home}{CONFIGURATIONS.path}/{record['id']}",
+            own=f"{visitor.portal.home}{CONFIGURATIONS.path}/{record['id']}",
             declared=CONFIGURATIONS,
             shows_frames=True,
             **{"problems": {}, **facts},

@@ -52,7 +52,7 @@ DONATIONS: Final = RecordList(
         Filter("sessionId"),
         Filter("donationRequestId"),
     ),
-    actions=(RecordAction("cancel", "donations:write", frozenset({"ACTIVE"}), fresh=True),),
+    actions=(RecordAction("cancel", "donations:write", frozenset({"ACTIVE"}), requires_reauthentication=True),),
 )
 _SESSIONS: Final = RecordList(
     "Donations",
@@ -110,7 +110,7 @@ REGULAR_DONATIONS: Final = RecordList(
         RecordAction("pause", _PLANS_WRITE, _CHARGED, fields=(FormField("until", "until", "day"),)),
         RecordAction("resume", _PLANS_WRITE, frozenset({"paused"})),
         RecordAction("skip", _PLANS_WRITE, _CHARGED),
-        RecordAction("cancel", _PLANS_WRITE, _LIVE, fresh=True),
+        RecordAction("cancel", _PLANS_WRITE, _LIVE, requires_reauthentication=True),
     ),
 )
 _LINKS_WRITE: Final = "giving_links:write"

@@ -146,7 +146,7 @@ class RecordPages:
             given, order = [], SortOrder()
         shown = [*given, *order.page_parameters]
         await self.files.record_donor_data_access(visitor, record_list, page.records)
-        address = visitor.place.home + record_list.path
+        address = visitor.portal.home + record_list.path
         return render_page(
             self._context,
             visitor,
@@ -180,7 +180,7 @@ class RecordPages:
 
     async def get_record(self, visitor: SignedInRequest, record_list: RecordList) -> Record:
         """The record named in the URL. Raises NotFound."""
-        name = visitor.path.removeprefix(visitor.place.home + record_list.path + "/").split("/")[0]
+        name = visitor.path.removeprefix(visitor.portal.home + record_list.path + "/").split("/")[0]
         if source := self.files.sources.get(record_list):
             return await source.get(visitor, name)
         self._context.parse_id(record_list.id_type, name)
@@ -230,7 +230,7 @@ class RecordPages:
             dossier=list(MEDIA_TYPES) if record_list.id_type in self._dossiers else [],
             sections=build_record_sections(
                 record,
-                visitor.place.home,
+                visitor.portal.home,
                 names,
                 lambda member: texts.field_label(record_list.label_field_name(member)),
             ),
@@ -248,7 +248,7 @@ class RecordPages:
                 and await self.files.count_records(visitor, record_list, visitor.query) > MAX_DOWNLOAD
             ):
                 wanted = urlencode({"list": record_list.path, "query": list_query_string(record_list, visitor.query)})
-                return redirect_to(f"{visitor.place.home}{EXPORTS_PATH}?{wanted}")
+                return redirect_to(f"{visitor.portal.home}{EXPORTS_PATH}?{wanted}")
             lines = self.files.stream_csv_lines(visitor, record_list, visitor.query, MAX_DOWNLOAD, notice)
             return await stream_file_download(lines, f"{record_list.path[1:]}-{day}.csv")
         except ApiCallRejected as refused:
@@ -271,7 +271,7 @@ class RecordPages:
             value = value_at_path(record, column.member)
             if column.kind == "organisation":
                 value = names.get(str(value), value)
-            href = f"{visitor.place.home}{record_list.path}/{record['id']}" if position == 0 else None
+            href = f"{visitor.portal.home}{record_list.path}/{record['id']}" if position == 0 else None
             made.append(Cell(column, value, record.get("currencyCode"), href))
         return made
 
@@ -290,7 +290,7 @@ class RecordPages:
             parsed = {
                 name: id_ for name in organisation_ids if (id_ := tx.ids.decode("organisation", name)) is not None
             }
-            called = await organisations.display_names(tx, partner_from_request(visitor), set(parsed.values()))
+            called = await organisations.find_display_names(tx, partner_from_request(visitor), set(parsed.values()))
         return {name: called[id_] for name, id_ in parsed.items() if id_ in called}
 
 

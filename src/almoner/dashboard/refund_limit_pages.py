@@ -51,7 +51,7 @@ class RefundLimitPages:
         if visitor.form and not problems:
             async with self._context.db.write() as tx:
                 await self._apply(tx, visitor, wanted)
-            return redirect_to(f"{visitor.place.home}{PATH}?done=saved")
+            return redirect_to(f"{visitor.portal.home}{PATH}?done=saved")
         return render_page(
             self._context,
             visitor,

@@ -113,7 +113,7 @@ class ReportPages:
     async def close(self, visitor: SignedInRequest) -> Response:
         """Close the month after confirmation; its report is then final."""
         partner, month = partner_from_request(visitor), _month_of(visitor)
-        here = f"{visitor.place.home}{PATH}/{month:%Y-%m}"
+        here = f"{visitor.portal.home}{PATH}/{month:%Y-%m}"
         if not visitor.form:
             return render_page(
                 self._context, visitor, "report_close.html", month=month, here=here, format_month=self._month(visitor)
@@ -160,7 +160,7 @@ class ReportPages:
 
 def _month_of(visitor: SignedInRequest) -> date:
     """The month named in the URL, as its first day. Raises NotFound."""
-    text = visitor.path.removeprefix(f"{visitor.place.home}{PATH}/").split("/")[0]
+    text = visitor.path.removeprefix(f"{visitor.portal.home}{PATH}/").split("/")[0]
     try:
         return parse_month(text)
     except ValueError:
@@ -174,7 +174,9 @@ async def _rows_with_names(
     if report is None or report.made_at is None:
         return []
     rows = build_report_rows(layout, await reports.list_lines(tx, report))
-    called = await organisations.display_names(tx, partner_from_request(visitor), {row.organisation_id for row in rows})
+    called = await organisations.find_display_names(
+        tx, partner_from_request(visitor), {row.organisation_id for row in rows}
+    )
     named = [
         NamedReportRow(tx.ids.encode("organisation", row.organisation_id), called.get(row.organisation_id, ""), row)
         for row in rows

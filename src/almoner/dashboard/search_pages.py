@@ -29,12 +29,12 @@ _AGE: Final = Column("createdAt", "age")
 
 
 @dataclass(frozen=True, slots=True)
-class SearchGroup:
-    """Search results of one kind. ``more``: the filtered list of all results, if there is one."""
+class SearchResultGroup:
+    """Search results of one kind. ``all_results_path``: the filtered list of all results, if there is one."""
 
-    declared: RecordList
+    record_list: RecordList
     rows: list[list[Cell]]
-    more: str | None = None
+    all_results_path: str | None = None
 
 
 class SearchPages:
@@ -56,7 +56,7 @@ class SearchPages:
         """Show all search results; an ID leads directly to its record."""
         typed = _entered_query(visitor)
         if _ID.fullmatch(typed) and (path := PATHS_BY_ID_TYPE.get(typed.removeprefix("sandbox_").split("_")[0])):
-            return redirect_to(f"{visitor.place.home}{path}/{typed}")
+            return redirect_to(f"{visitor.portal.home}{path}/{typed}")
         groups = await self._groups(visitor, typed)
         return render_page(self._context, visitor, "search.html", typed=typed, groups=groups, prefix="group")
 
@@ -66,7 +66,7 @@ class SearchPages:
         groups = await self._groups(visitor, typed)
         return render_page(self._context, visitor, "search_hits.html", typed=typed, groups=groups, prefix="hits")
 
-    async def _groups(self, visitor: SignedInRequest, entered: str) -> list[SearchGroup]:
+    async def _groups(self, visitor: SignedInRequest, entered: str) -> list[SearchResultGroup]:
         """Search results by kind of record, limited to those that the visitor may see."""
         if len(entered) < _SHORTEST:
             return []
@@ -116,13 +116,13 @@ class SearchPages:
 
     async def _group(
         self, visitor: SignedInRequest, record_list: RecordList, records: Sequence[Record], entered: str
-    ) -> SearchGroup:
+    ) -> SearchResultGroup:
         await self._records.files.record_donor_data_access(visitor, record_list, records)
         rows = [_hit(cells) for cells in await self._records.build_rows(visitor, record_list, records)]
         parameter = "email" if "@" in entered else "query"
         filtered = len(records) == HITS and any(one.parameter == parameter for one in record_list.filters)
-        address = f"{visitor.place.home}{record_list.path}?{urlencode({parameter: entered})}"
-        return SearchGroup(record_list, rows, address if filtered else None)
+        address = f"{visitor.portal.home}{record_list.path}?{urlencode({parameter: entered})}"
+        return SearchResultGroup(record_list, rows, address if filtered else None)
 
 
 def _entered_query(visitor: SignedInRequest) -> str:

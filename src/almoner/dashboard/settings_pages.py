@@ -50,7 +50,7 @@ class BrandingPages:
             try:
                 async with self._context.db.write() as tx:
                     await self._apply(tx, visitor)
-                return redirect_to(f"{visitor.place.home}{PATH}?done=saved")
+                return redirect_to(f"{visitor.portal.home}{PATH}?done=saved")
             except _Refused as refused:
                 problems = refused.problems
         async with self._context.db.read() as tx:
@@ -83,7 +83,7 @@ class BrandingPages:
         if visitor.form:
             account = replace(account, brand_colour=parse_colour(visitor.form_value("colour").strip()))
         return self._render(
-            account, replace(shown, primary_color=None), self._context.pages.language_for_tag(visitor.language)
+            account, replace(shown, primary_color=None), self._context.page_renderer.language_for_tag(visitor.language)
         )
 
     async def _apply(self, tx: Tx, visitor: SignedInRequest) -> None:

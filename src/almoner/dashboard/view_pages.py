@@ -54,7 +54,7 @@ class SavedViewPages:
                 view = SavedView(tx.new_id(), declared.path, name, query)
                 problem = await self._save(tx, visitor, view, len(views))
             if not problem:
-                return redirect_to(f"{visitor.place.home}{declared.path}?{query}")
+                return redirect_to(f"{visitor.portal.home}{declared.path}?{query}")
         async with self._context.db.read() as tx:
             views = await store_views.list_saved_views(tx, partner_from_request(visitor), visitor.person.id)
         return self._render(visitor, "views.html", problem, views=[one for one in views if self._may_see(visitor, one)])
@@ -74,7 +74,7 @@ class SavedViewPages:
                 else:
                     await self._record(tx, visitor, "saved_view.renamed", view)
             if not problem:
-                return redirect_to(f"{visitor.place.home}{PATH}?done=renamed")
+                return redirect_to(f"{visitor.portal.home}{PATH}?done=renamed")
         return self._render(visitor, "view_rename.html", problem, view=view, typed=_name(visitor) or view.name)
 
     async def delete(self, visitor: SignedInRequest) -> Response:
@@ -85,7 +85,7 @@ class SavedViewPages:
         async with self._context.db.write() as tx:
             await store_views.delete_saved_view(tx, partner_from_request(visitor), visitor.person.id, view)
             await self._record(tx, visitor, "saved_view.deleted", view)
-        return redirect_to(f"{visitor.place.home}{PATH}?done=deleted")
+        return redirect_to(f"{visitor.portal.home}{PATH}?done=deleted")
 
     async def _save(self, tx: Tx, visitor: SignedInRequest, view: SavedView, stored: int) -> str:
         """Store the view; returns the catalogue key of the problem, empty if it was stored."""
@@ -107,7 +107,7 @@ class SavedViewPages:
 
     async def _view(self, visitor: SignedInRequest) -> SavedView:
         """The person's view named in the URL. Raises NotFound."""
-        name = visitor.path.removeprefix(f"{visitor.place.home}{PATH}/").split("/")[0]
+        name = visitor.path.removeprefix(f"{visitor.portal.home}{PATH}/").split("/")[0]
         wanted: UUID = self._context.parse_id(ID_TYPE, name)
         async with self._context.db.read() as tx:
             views = await store_views.list_saved_views(tx, partner_from_request(visitor), visitor.person.id)

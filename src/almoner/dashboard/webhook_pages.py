@@ -152,11 +152,11 @@ class WebhookPages:
         if not visitor.form:
             return render_page(self._context, visitor, "webhook_delete.html", endpoint=endpoint)
         await self._calls.delete(visitor, f"{_CALL}/{endpoint['id']}")
-        return redirect_to(f"{visitor.place.home}{PATH}?done=deleted")
+        return redirect_to(f"{visitor.portal.home}{PATH}?done=deleted")
 
     async def _perform(self, visitor: SignedInRequest, endpoint: Record) -> Response:
         """Perform the action of the pressed button. Raises ApiCallRejected."""
-        here = f"{visitor.place.home}{PATH}/{endpoint['id']}"
+        here = f"{visitor.portal.home}{PATH}/{endpoint['id']}"
         match visitor.form_value("do"):
             case "test":
                 await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/test")
@@ -169,7 +169,7 @@ class WebhookPages:
 
     async def _endpoint(self, visitor: SignedInRequest) -> Record:
         """The endpoint named in the URL, without its secret. Raises NotFound."""
-        name = visitor.path.removeprefix(f"{visitor.place.home}{PATH}/").split("/")[0]
+        name = visitor.path.removeprefix(f"{visitor.portal.home}{PATH}/").split("/")[0]
         self._context.parse_id("webhooksubscription", name)
         page = await self._calls.list_page(visitor, _CALL, [("pageSize", "100")])
         found = next((one for one in page.records if one["id"] == name), None)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests import service as donation_requests
-from almoner.giving.checkout.donation_requests.domain import InvalidState, UninvoicedPartnerCurrency
+from almoner.giving.checkout.donation_requests.domain import InvalidState, PartnerCurrency
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.checkout.donations.domain import InvalidState as DonationInvalidState
@@ -40,7 +40,7 @@ class _Direct:
         if donation.status != "ACTIVE":
             raise DonationInvalidState(f"the donation is {donation.status}: only one that is ACTIVE is asked for")
         await donation_requests_flows.invoice_partner(
-            self._db, UninvoicedPartnerCurrency(partner.id, donation.money.currency), immediately=True
+            self._db, PartnerCurrency(partner.id, donation.money.currency), immediately=True
         )
         async with self._db.read() as tx:
             return donations.serialise_for_api(tx, await donations.get(tx, partner, donation_id))

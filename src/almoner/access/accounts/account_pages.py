@@ -139,8 +139,8 @@ class AccountPages:
         """Change the password. Raises PasswordTooWeak, SignInOverloaded."""
         chosen = visitor.form_value("password")
         device = await account.change_password(self._db, visitor.person, visitor.sign_in, chosen, visitor.browser)
-        response = redirect_to(f"{visitor.place.home}?done=password")
-        set_device_cookie(response, visitor.place, device)
+        response = redirect_to(f"{visitor.portal.home}?done=password")
+        set_device_cookie(response, visitor.portal, device)
         return response
 
     async def authenticator(self, visitor: SignedInRequest) -> Response:
@@ -174,7 +174,7 @@ class AccountPages:
         except AuthenticatorNotPending:
             return await self._authenticator(visitor)
         if right:
-            return redirect_to(f"{visitor.place.home}/recovery-codes?done=authenticator")
+            return redirect_to(f"{visitor.portal.home}/recovery-codes?done=authenticator")
         problems = {"code": self._pages.language_for_tag(visitor.language).text("account.code.wrong")}
         return await self._authenticator(visitor, set_up, problems)
 
@@ -184,7 +184,7 @@ class AccountPages:
                 await account.remove_authenticator(tx, visitor.person, visitor.browser)
         except LastSecondFactorRequired:
             return await self._authenticator(visitor, refused=_LAST)
-        return redirect_to(f"{visitor.place.home}/authenticator?done=no_authenticator")
+        return redirect_to(f"{visitor.portal.home}/authenticator?done=no_authenticator")
 
     async def _authenticator(
         self,
@@ -227,7 +227,7 @@ class AccountPages:
                 await account.add_passkey(tx, visitor.person, visitor.csrf.encode(), answer, name, visitor.browser)
         except InvalidPasskeyResponse:
             return await self._passkeys(visitor, refused="account.passkey.refused", name=visitor.form_value("name"))
-        return redirect_to(f"{visitor.place.home}/passkeys?done=passkey")
+        return redirect_to(f"{visitor.portal.home}/passkeys?done=passkey")
 
     async def _remove_passkey(self, visitor: SignedInRequest) -> Response:
         passkey_id = self._ids.decode("passkey", visitor.form_value("passkey"))
@@ -236,10 +236,10 @@ class AccountPages:
                 async with self._db.write() as tx:
                     await account.remove_passkey(tx, visitor.person, passkey_id, visitor.browser)
         except NoSuchPasskey:
-            return redirect_to(f"{visitor.place.home}/passkeys")
+            return redirect_to(f"{visitor.portal.home}/passkeys")
         except LastSecondFactorRequired:
             return await self._passkeys(visitor, refused=_LAST)
-        return redirect_to(f"{visitor.place.home}/passkeys?done=no_passkey")
+        return redirect_to(f"{visitor.portal.home}/passkeys?done=no_passkey")
 
     async def _passkeys(self, visitor: SignedInRequest, *, refused: str = "", name: str = "") -> Response:
         async with self._db.read() as tx:
@@ -275,13 +275,13 @@ class AccountPages:
         )
 
     async def _end(self, visitor: SignedInRequest) -> Response:
-        by, page = visitor.audit_context(self._ids), f"{visitor.place.home}/sign-ins"
+        by, page = visitor.audit_context(self._ids), f"{visitor.portal.home}/sign-ins"
         one = self._ids.decode("signin", visitor.form_value("sign_in"))
         async with self._db.write() as tx:
             if visitor.form_value("others"):
                 await sign_ins.end_all_sign_ins(tx, visitor.person, "revoked", by, except_id=visitor.sign_in.id)
                 response = redirect_to(f"{page}?done=all_ended")
-                set_device_cookie(response, visitor.place, await sign_ins.issue_device_cookie(tx, visitor.person))
+                set_device_cookie(response, visitor.portal, await sign_ins.issue_device_cookie(tx, visitor.person))
                 return response
             if one is not None:
                 await sign_ins.end_sign_in(tx, visitor.person, one, "revoked", by)

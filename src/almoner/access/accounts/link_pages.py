@@ -201,7 +201,7 @@ class EmailLinkPages:
 
         An invitation signs in, unless the person has a second factor; a reset never does.
         """
-        place = entry.place
+        place = entry.portal
         if purpose == "invitation":
             async with self._db.write() as tx:
                 second = (await credentials.get_authentication_factors(tx, person)).has_second_factor
@@ -224,7 +224,7 @@ class EmailLinkPages:
         status: int = 200,
         problems: dict[str, str] | None = None,
     ) -> Response:
-        place, invited = entry.place, purpose == "invitation"
+        place, invited = entry.portal, purpose == "invitation"
         if not token:
             return self._without(entry, purpose)
         try:
@@ -268,7 +268,7 @@ class EmailLinkPages:
             for field, message in (problems or {}).items()
         }
         page = self._gate.render_public_page(
-            self._pages, entry.place, template, language=language, csrf=entry.visit.csrf, problems=shown, **context
+            self._pages, entry.portal, template, language=language, csrf=entry.visit.csrf, problems=shown, **context
         )
         return entry.set_csrf_cookie(page)
 
@@ -284,7 +284,7 @@ class EmailLinkPages:
         """Show a page that says why there is no form, and what to do."""
         language, invited = self._pages.preferred_language(entry.request), purpose == "invitation"
         return self._gate.render_message_page(
-            entry.place,
+            entry.portal,
             language.text(heading),
             f"{language.text(reason)} {language.text(f'account.link.{purpose}')}",
             status=410,
@@ -305,7 +305,7 @@ class EmailLinkPages:
         language = self._pages.preferred_language(entry.request)
         text = language.text("account.many.text", when=formats.format_time_until(wait, language.locale))
         response = self._gate.render_message_page(
-            entry.place, language.text("account.many.title"), text, status=429, language=language
+            entry.portal, language.text("account.many.title"), text, status=429, language=language
         )
         response.headers["Retry-After"] = str(wait)
         return response

@@ -87,7 +87,7 @@ class SignedInRequest:
     one.
     """
 
-    place: AccountPortal
+    portal: AccountPortal
     person: Person
     sign_in: SignIn
     csrf: str
@@ -155,14 +155,14 @@ class NavigationGroup:
 
 @dataclass(frozen=True, slots=True)
 class PageLayout:
-    """What the page layout shows: title, navigation and the signed-in person (``who``, empty if there is none).
+    """What the page layout shows: title, navigation and the signed-in person (``user_name``, empty if there is none).
 
     ``pause_reason``: why operators paused the partner; empty while it is not paused.
     """
 
     title: str
     home: str
-    who: str = ""
+    user_name: str = ""
     csrf: str = ""
     groups: tuple[NavigationGroup, ...] = ()
     view_until: str = ""
@@ -454,7 +454,7 @@ class PageGuard:
     ) -> Response:
         """Render a page that tells a signed-in visitor why an action is not allowed."""
         reader = language or self._pages.language_for_tag(None)
-        onward = {"href": visitor.place.home, "label": reader.text("desk.link.account")}
+        onward = {"href": visitor.portal.home, "label": reader.text("desk.link.account")}
         return self.render_page(
             self._pages,
             visitor,
@@ -533,11 +533,11 @@ class PageGuard:
 
     def is_in_navigation(self, visitor: SignedInRequest, path: str) -> bool:
         """Whether the visitor's navigation leads to a path."""
-        place, roles = visitor.place, visitor.person.roles
+        place, roles = visitor.portal, visitor.person.roles
         return any(link.path == path and link.is_visible_to(place.realm, roles) for link in self._links)
 
     def _portal(self, visitor: SignedInRequest, language: Language) -> PageLayout:
-        place, roles, path = visitor.place, visitor.person.roles, visitor.path
+        place, roles, path = visitor.portal, visitor.person.roles, visitor.path
         own = NavigationLink("desk.link.account", "", group="Settings" if place.realm.partner else "People")
         wired = (link for link in self._links if self.db.deployment.sandbox or not link.sandbox)
         links = [*(link for link in wired if link.is_visible_to(place.realm, roles)), own]
@@ -569,8 +569,8 @@ class PageContext:
     """The dependencies of all members' pages."""
 
     db: Database
-    gate: PageGuard
-    pages: PageRenderer
+    guard: PageGuard
+    page_renderer: PageRenderer
 
     def route(
         self,
@@ -585,7 +585,7 @@ class PageContext:
 
         ``requires_reauthentication``: require a recent reauthentication. ``limits``: for its form.
         """
-        return self.gate.protected_route(
+        return self.guard.protected_route(
             f"{MEMBERS_HOME}/{{partner}}{path}",
             handler,
             *roles,
@@ -604,8 +604,8 @@ class PageContext:
         **context: object,
     ) -> Response:
         """A page in the visitor's frame; without a language in English."""
-        return self.gate.render_page(
-            self.pages, visitor, template, language=language, status=status, passkeys=False, **context
+        return self.guard.render_page(
+            self.page_renderer, visitor, template, language=language, status=status, passkeys=False, **context
         )
 
     def format_id(self, id_type: str, record_id: UUID) -> str:

@@ -107,7 +107,7 @@ def build_page_texts(context: PageContext, visitor: SignedInRequest) -> PageText
     """The texts of a visitor's page."""
     deployment = context.db.deployment
     zone = parse_time_zone(visitor.person.time_zone) or deployment.time_zone
-    return PageTexts(context.pages.language_for_tag(visitor.language), zone, deployment.clock.now())
+    return PageTexts(context.page_renderer.language_for_tag(visitor.language), zone, deployment.clock.now())
 
 
 @lru_cache(maxsize=1000)

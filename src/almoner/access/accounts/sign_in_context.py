@@ -23,7 +23,7 @@ class SignInContext:
     """A browser that is not signed in at this portal, and the form it posted (empty on GET)."""
 
     request: Request
-    place: AccountPortal
+    portal: AccountPortal
     visit: LinkSession
     form: FormData
     is_valid_form: bool
@@ -32,7 +32,7 @@ class SignInContext:
     @property
     def browser(self) -> Browser:
         """The browser behind the request."""
-        return browser_from_request(self.request, self.place)
+        return browser_from_request(self.request, self.portal)
 
     @property
     def passkey_challenge_binding(self) -> bytes:

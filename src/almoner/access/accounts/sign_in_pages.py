@@ -105,14 +105,14 @@ class SignInPages:
             return await self._second(entry, needed, status=422, problem="account.code.missing")
         try:
             entered = await sign_in_methods.sign_in_by_second_factor_code(
-                self._db, entry.place.realm, needed.ticket, code, entry.browser
+                self._db, entry.portal.realm, needed.ticket, code, entry.browser
             )
         except SignInFailed:
             return await self._second(entry, needed, status=422, problem=_WRONG_CODE)
         except AttemptThrottled as wait:
             page = await self._second(entry, needed, status=429, problem=_wait_key(wait), wait=self._seconds(wait))
             return self._later(page, wait)
-        return await self._gate.complete_sign_in(entry.request, entry.place, entered, entry.form_value("next"))
+        return await self._gate.complete_sign_in(entry.request, entry.portal, entered, entry.form_value("next"))
 
     async def passkey(self, request: Request) -> Response:
         """Sign in with a passkey, or use it as the second factor."""
@@ -146,7 +146,7 @@ class SignInPages:
 
     async def reauthenticate(self, visitor: SignedInRequest) -> Response:
         """Ask a signed-in person to prove their identity again before secrets or money, then continue."""
-        onward = visitor.place.safe_redirect_path(visitor.form_value("next") or visitor.query.get("next", ""))
+        onward = visitor.portal.safe_redirect_path(visitor.form_value("next") or visitor.query.get("next", ""))
         if not visitor.form:
             return await self._proof(visitor, onward)
         person, sign_in, browser = visitor.person, visitor.sign_in, visitor.browser
@@ -184,7 +184,7 @@ class SignInPages:
             )
             return self._later(page, wait)
         response = redirect_to(onward)
-        self._gate.set_session_cookie(response, visitor.place, sign_in, secret)
+        self._gate.set_session_cookie(response, visitor.portal, sign_in, secret)
         return response
 
     async def _form(
@@ -201,7 +201,7 @@ class SignInPages:
 
         Texts are catalogue keys.
         """
-        place, language = entry.place, self._pages.preferred_language(entry.request)
+        place, language = entry.portal, self._pages.preferred_language(entry.request)
         async with self._db.read() as tx:
             options = await passkeys.build_authentication_options(tx, entry.passkey_challenge_binding)
             provider = await _find_sso_option(tx, place)
@@ -235,14 +235,16 @@ class SignInPages:
                 )
         page = self._gate.render_public_page(
             self._pages,
-            entry.place,
+            entry.portal,
             "second_step.html",
             language=language,
             status=status,
             passkeys=bool(options),
             csrf=entry.visit.csrf,
             problems=_texts({"code": problem} if problem else {}, language, wait),
-            next=entry.place.safe_redirect_path(entry.form_value("next") or entry.request.query_params.get("next", "")),
+            next=entry.portal.safe_redirect_path(
+                entry.form_value("next") or entry.request.query_params.get("next", "")
+            ),
             codes=needed.factors.authenticator or needed.factors.recovery_codes > 0,
             options=options,
         )
@@ -265,7 +267,7 @@ class SignInPages:
                 if factors.passkeys
                 else ""
             )
-            provider = await _find_sso_option(tx, visitor.place) if visitor.sign_in.method == "provider" else None
+            provider = await _find_sso_option(tx, visitor.portal) if visitor.sign_in.method == "provider" else None
         return self._gate.render_page(
             self._pages,
             visitor,

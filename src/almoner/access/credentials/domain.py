@@ -210,11 +210,14 @@ def parse_recovery_code(entered_code: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ThrottlePolicy:
-    """After ``free`` failures, wait 1, 2, 4 ... up to ``longest`` seconds; one failure expires per ``fade``."""
+    """After ``free_attempts`` failures, wait 1, 2, 4 ... seconds, up to ``max_delay``.
 
-    free: int
-    longest: timedelta
-    fade: timedelta
+    One failure expires per ``failure_lifetime``.
+    """
+
+    free_attempts: int
+    max_delay: timedelta
+    failure_lifetime: timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +229,14 @@ class FailedAttempts:
 
     def count_unexpired(self, policy: ThrottlePolicy, now: datetime) -> int:
         """How many failures still count at this time."""
-        return max(0, self.failures - max(timedelta(), now - self.last_at) // policy.fade)
+        return max(0, self.failures - max(timedelta(), now - self.last_at) // policy.failure_lifetime)
 
     def next_allowed_at(self, policy: ThrottlePolicy, now: datetime) -> datetime | None:
         """When the next attempt is allowed; None if it is allowed now."""
-        over = self.count_unexpired(policy, now) - policy.free
+        over = self.count_unexpired(policy, now) - policy.free_attempts
         if over < 0:
             return None
-        wait = min(timedelta(seconds=2 ** min(over, 20)), policy.longest)
+        wait = min(timedelta(seconds=2 ** min(over, 20)), policy.max_delay)
         return self.last_at + wait if self.last_at + wait > now else None
 
 
@@ -242,19 +245,21 @@ ATTEMPT_RETENTION: Final = timedelta(hours=24)
 REFUSAL_LOG_INTERVAL: Final = MINUTE
 """The minimum interval between two audit entries for refused sign-ins with the same user name."""
 
-PASSWORD_THROTTLE: Final = ThrottlePolicy(free=5, longest=MINUTE, fade=timedelta(hours=1))
+PASSWORD_THROTTLE: Final = ThrottlePolicy(free_attempts=5, max_delay=MINUTE, failure_lifetime=timedelta(hours=1))
 """Limit for one user name from one network, or from one device that signed in before: at most 71 attempts in the first
 hour.
 """
-NAME_THROTTLE: Final = ThrottlePolicy(free=20, longest=MINUTE, fade=timedelta(minutes=5))
+NAME_THROTTLE: Final = ThrottlePolicy(free_attempts=20, max_delay=MINUTE, failure_lifetime=timedelta(minutes=5))
 """Limit for one user name from unknown networks and devices: under 100 attempts in any hour (ASVS 6.3.1)."""
-NETWORK_THROTTLE: Final = ThrottlePolicy(free=50, longest=MINUTE, fade=timedelta(minutes=5))
+NETWORK_THROTTLE: Final = ThrottlePolicy(free_attempts=50, max_delay=MINUTE, failure_lifetime=timedelta(minutes=5))
 """Limit for all user names from one network, against password lists leaked from other sites."""
-WIDER_NETWORK_THROTTLE: Final = ThrottlePolicy(free=200, longest=MINUTE, fade=MINUTE)
+WIDER_NETWORK_THROTTLE: Final = ThrottlePolicy(free_attempts=200, max_delay=MINUTE, failure_lifetime=MINUTE)
 """Limit for all user names from a /48 or /24 network, because one customer may control all 65,536 networks in it."""
-CODE_THROTTLE: Final = ThrottlePolicy(free=5, longest=MINUTE, fade=timedelta(hours=1))
+CODE_THROTTLE: Final = ThrottlePolicy(free_attempts=5, max_delay=MINUTE, failure_lifetime=timedelta(hours=1))
 """Like ``PASSWORD_THROTTLE``, for the six-digit code after the password."""
-CODE_THROTTLE_ANYWHERE: Final = ThrottlePolicy(free=10, longest=timedelta(minutes=15), fade=timedelta(hours=1))
+CODE_THROTTLE_ANYWHERE: Final = ThrottlePolicy(
+    free_attempts=10, max_delay=timedelta(minutes=15), failure_lifetime=timedelta(hours=1)
+)
 """Limit for six-digit codes from anywhere: 120 attempts a day have a chance of 1 in 2,700.
 
 The attacker already knows the password.

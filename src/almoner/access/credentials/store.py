@@ -11,7 +11,7 @@ from almoner.access.credentials.domain import NO_FACTORS, AuthenticationFactors,
 from almoner.access.people.domain import Person, Realm
 from almoner.platform.database.transactions import Tx
 
-AttemptSlot = tuple[UUID, bytes, str]
+AttemptCounterKey = tuple[UUID, bytes, str]
 """The key of an attempt counter: realm, keyed hash of the user name, network."""
 
 _PASSKEY: Final = "k.id, k.person_id, k.credential, k.public_key, k.sign_count, k.name, k.created_at, k.last_used_at"
@@ -204,9 +204,9 @@ async def consume_challenge(tx: Tx, challenge_hash: bytes, expires_at: datetime)
     return bool(taken)
 
 
-async def lock_attempt_slots(tx: Tx, slots: Sequence[AttemptSlot]) -> None:
-    """Lock the attempt counters of some slots until the transaction ends."""
-    turns = [f"{realm}{hash_.hex()}{neighbourhood}" for realm, hash_, neighbourhood in slots]
+async def lock_attempt_counters(tx: Tx, counter_keys: Sequence[AttemptCounterKey]) -> None:
+    """Lock some attempt counters until the transaction ends."""
+    turns = [f"{realm}{hash_.hex()}{neighbourhood}" for realm, hash_, neighbourhood in counter_keys]
     await tx.execute(
         """
         select pg_advisory_xact_lock(turn)
@@ -216,7 +216,7 @@ async def lock_attempt_slots(tx: Tx, slots: Sequence[AttemptSlot]) -> None:
     )
 
 
-async def find_failed_attempts(tx: Tx, slots: Sequence[AttemptSlot]) -> list[FailedAttempts | None]:
+async def find_failed_attempts(tx: Tx, counter_keys: Sequence[AttemptCounterKey]) -> list[FailedAttempts | None]:
     """The failed attempts of each slot."""
     rows = await tx.fetch(
         """
@@ -224,12 +224,12 @@ async def find_failed_attempts(tx: Tx, slots: Sequence[AttemptSlot]) -> list[Fai
         from unnest($1::uuid[], $2::bytea[], $3::text[]) with ordinality as s (realm, name_hash, network, n)
         left join login_attempt t using (realm, name_hash, network) order by s.n
         """,
-        *_slot_columns(slots),
+        *_key_columns(counter_keys),
     )
     return [None if row["failures"] is None else FailedAttempts(row["failures"], row["last_at"]) for row in rows]
 
 
-async def save_failure_counts(tx: Tx, slots: Sequence[AttemptSlot], failure_counts: Sequence[int]) -> None:
+async def save_failure_counts(tx: Tx, counter_keys: Sequence[AttemptCounterKey], failure_counts: Sequence[int]) -> None:
     """Store the number of failed attempts of each slot, the last one being now."""
     await tx.execute(
         """
@@ -240,16 +240,16 @@ async def save_failure_counts(tx: Tx, slots: Sequence[AttemptSlot], failure_coun
         on conflict (realm, name_hash, network)
             do update set failures = excluded.failures, last_at = excluded.last_at
         """,
-        *_slot_columns(slots),
+        *_key_columns(counter_keys),
         failure_counts,
         tx.real_now,
     )
 
 
 async def uncount_successful_attempt(
-    tx: Tx, source_slots: Sequence[AttemptSlot], shared_slots: Sequence[AttemptSlot]
+    tx: Tx, source_counter_keys: Sequence[AttemptCounterKey], shared_counter_keys: Sequence[AttemptCounterKey]
 ) -> None:
-    """Reset the counters of ``source_slots`` slots and take one attempt off those of ``shared_slots`` slots."""
+    """Reset the counters of ``source_counter_keys``, and take one attempt off those of ``shared_counter_keys``."""
     await tx.execute(
         """
         with held as (
@@ -263,8 +263,8 @@ async def uncount_successful_attempt(
         from held
         where (t.realm, t.name_hash, t.network) = (held.realm, held.name_hash, held.network)
         """,
-        *_slot_columns([*source_slots, *shared_slots]),
-        [True] * len(source_slots) + [False] * len(shared_slots),
+        *_key_columns([*source_counter_keys, *shared_counter_keys]),
+        [True] * len(source_counter_keys) + [False] * len(shared_counter_keys),
     )
 
 
@@ -275,7 +275,7 @@ async def delete_attempts(tx: Tx, realm_id: UUID, user_name_hashes: Sequence[byt
     )
 
 
-async def mark_refused_attempt_audited_if_due(tx: Tx, slot: AttemptSlot, before: datetime) -> bool:
+async def claim_audit_of_refused_attempt(tx: Tx, counter_key: AttemptCounterKey, before: datetime) -> bool:
     """Whether to audit a refusal of the slot now: True if none was audited since ``before``."""
     reported = await tx.fetchval(
         """
@@ -284,7 +284,7 @@ async def mark_refused_attempt_audited_if_due(tx: Tx, slot: AttemptSlot, before:
         on conflict (realm, name_hash, network) do update set audited_at = excluded.audited_at
         where t.audited_at is null or t.audited_at <= $5 returning true
         """,
-        *slot,
+        *counter_key,
         tx.real_now,
         before,
     )
@@ -326,5 +326,5 @@ async def delete_expired(tx: Tx, before: datetime, limit: int) -> int:
     return int(gone)
 
 
-def _slot_columns(slots: Sequence[AttemptSlot]) -> tuple[list[UUID], list[bytes], list[str]]:
-    return [slot[0] for slot in slots], [slot[1] for slot in slots], [slot[2] for slot in slots]
+def _key_columns(counter_keys: Sequence[AttemptCounterKey]) -> tuple[list[UUID], list[bytes], list[str]]:
+    return [key[0] for key in counter_keys], [key[1] for key in counter_keys], [key[2] for key in counter_keys]

@@ -276,18 +276,18 @@ def parse_request_id(text: str) -> UUID | None:
 class RequestCounts:
     """The number of requests of each key since several times. ``since``: when counting started."""
 
-    moments: Sequence[datetime]
+    window_starts: Sequence[datetime]
     by_key: Mapping[UUID, Sequence[int]]
     since: datetime | None = None
 
     def counts_for_key(self, key_id: UUID) -> Sequence[int]:
         """The counts of one key, by time."""
-        return self.by_key.get(key_id, [0] * len(self.moments))
+        return self.by_key.get(key_id, [0] * len(self.window_starts))
 
     @property
     def totals(self) -> Sequence[int]:
         """The counts of all keys together, by time."""
-        return [sum(counts[position] for counts in self.by_key.values()) for position in range(len(self.moments))]
+        return [sum(counts[position] for counts in self.by_key.values()) for position in range(len(self.window_starts))]
 
     def is_complete_since(self, since: datetime) -> bool:
         """Whether all requests since that time are counted."""

@@ -97,7 +97,7 @@ class AuditPages:
                 tx, partner, [*actors, *(one.actor for one in entries)], _mentioned(entries)
             )
             head = await audit_chain.get_chain_status(tx, partner.id)
-        words = AuditTexts(texts, names, visitor.place.home, self._record_paths)
+        words = AuditTexts(texts, names, visitor.portal.home, self._record_paths)
         return self._context.render_page(
             visitor,
             "audit.html",

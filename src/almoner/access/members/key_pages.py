@@ -118,7 +118,7 @@ class KeyPages:
             raise NotFound from None
         texts = build_page_texts(self._context, visitor)
         if not _may_manage(visitor, key.kind):
-            return self._context.gate.render_denied_page(
+            return self._context.guard.render_denied_page(
                 visitor, texts.text("desk.forbidden.title"), texts.text("keys.owners"), language=texts.language
             )
         typed = KeyForm(overlap=visitor.form_value("overlap").strip() or "24")
@@ -151,7 +151,7 @@ class KeyPages:
             case "revoke":
                 async with self._context.db.write() as tx:
                     await api_keys.revoke(tx, by, key)
-                return redirect_to(f"{visitor.place.home}/keys?done=revoked")
+                return redirect_to(f"{visitor.portal.home}/keys?done=revoked")
             case _:
                 raise NotFound
 

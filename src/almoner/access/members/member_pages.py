@@ -125,7 +125,7 @@ class MemberPages:
             except IncorrectParams as error:
                 problems = _refusal_texts(error, "user_name" if typed.user_name else "email", texts)
             else:
-                return redirect_to(f"{visitor.place.home}/members?done=invited")
+                return redirect_to(f"{visitor.portal.home}/members?done=invited")
         return self._show(visitor, texts, "invite.html", typed=typed, roles=role_choices(texts), problems=problems)
 
     async def member(self, visitor: SignedInRequest) -> Response:
@@ -200,7 +200,7 @@ class MemberPages:
         reported, act = actions[pressed]
         async with self._context.db.write() as tx:
             await act(tx)
-        page = f"{visitor.place.home}/members" if pressed == "remove" else visitor.path
+        page = f"{visitor.portal.home}/members" if pressed == "remove" else visitor.path
         return redirect_to(f"{page}?done={reported}")
 
     async def groups(self, visitor: SignedInRequest) -> Response:

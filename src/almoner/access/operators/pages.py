@@ -127,7 +127,7 @@ class _OperatorPages(_PageBase):
                 async with self._db.write() as tx:
                     by, roles = visitor.audit_context(tx.ids), visitor.checkbox_values("role", OPERATOR_ROLES)
                     await service.add_operator(tx, by, visitor.form_value("email"), visitor.form_value("name"), roles)
-                return redirect_to(f"{visitor.place.home}/operators?done=invited")
+                return redirect_to(f"{visitor.portal.home}/operators?done=invited")
             except UserNameTaken:
                 problems = {"email": "An operator with this email address already exists."}
             except IncorrectParams as error:

@@ -132,7 +132,7 @@ async def count_invitations_since(tx: Tx, realm: Realm, person_id: UUID, since: 
     return int(found)
 
 
-async def record_access_grant(tx: Tx, person_id: UUID, granted_by: UUID, kind: AccessGrantKind) -> None:
+async def record_access_granted_by_operator(tx: Tx, person_id: UUID, granted_by: UUID, kind: AccessGrantKind) -> None:
     """Record that one operator gave another access, so that the two are not independent for a while."""
     await tx.execute(
         "insert into operator_access_grant (id, person_id, granted_by, action, granted_at) values ($1, $2, $3, $4, $5)",
@@ -144,7 +144,9 @@ async def record_access_grant(tx: Tx, person_id: UUID, granted_by: UUID, kind: A
     )
 
 
-async def find_end_of_operator_dependence(tx: Tx, operator_id: UUID, other_operator_id: UUID) -> datetime | None:
+async def find_time_when_operators_become_independent(
+    tx: Tx, operator_id: UUID, other_operator_id: UUID
+) -> datetime | None:
     """Until when two operators are not independent of each other; None if they are."""
     until: datetime | None = await tx.fetchval(
         "select operators_dependent_until($1, $2, $3)", operator_id, other_operator_id, tx.now

@@ -74,7 +74,7 @@ class IdentityProviderSetupPages:
                 async with self._db.write() as tx:
                     by, partner = self._context.audit_context(visitor), partner_from_request(visitor)
                     await sso.save_provider(tx, by, partner, wanted)
-                return redirect_to(f"{visitor.place.home}/provider?done=saved")
+                return redirect_to(f"{visitor.portal.home}/provider?done=saved")
             except InvalidIdentityProviderSettings as wrong:
                 problems = {field: _problem(field, texts) for field in wrong.problems}
         return await self._page(visitor, entered_values=typed, problems=problems, status=422)
@@ -91,7 +91,7 @@ class IdentityProviderSetupPages:
         async with self._db.write() as tx:
             if await sso.find(tx, partner_from_request(visitor)) is not None:
                 await sso.remove_provider(tx, self._context.audit_context(visitor), partner_from_request(visitor))
-        return redirect_to(f"{visitor.place.home}/provider?done=removed")
+        return redirect_to(f"{visitor.portal.home}/provider?done=removed")
 
     async def _page(
         self,

@@ -69,7 +69,9 @@ class SsoPages:
         if isinstance(started, Response):
             return started
         response = redirect_to(started.url)
-        set_cookie(response, started.cookie_name, started.kept, max_age_seconds=int(STATE_LIFETIME.total_seconds()))
+        set_cookie(
+            response, started.cookie_name, started.cookie_value, max_age_seconds=int(STATE_LIFETIME.total_seconds())
+        )
         return response
 
     async def callback(self, request: Request) -> Response:
@@ -89,13 +91,17 @@ class SsoPages:
         )
         try:
             arrival = await self._sign_on.complete(back)
-            response = redirect_to(arrival.onward)
-            if isinstance(arrival.entered, PendingSecondFactor):
-                response = self._gate.redirect_to_second_factor(place, arrival.entered, arrival.onward)
-            elif arrival.entered is not None:
-                response = await self._gate.complete_sign_in(request, place, arrival.entered, arrival.onward)
-            if arrival.proof is not None:
-                self._gate.set_session_cookie(response, place, *arrival.proof)
+            response = redirect_to(arrival.redirect_path)
+            if isinstance(arrival.sign_in_or_second_factor, PendingSecondFactor):
+                response = self._gate.redirect_to_second_factor(
+                    place, arrival.sign_in_or_second_factor, arrival.redirect_path
+                )
+            elif arrival.sign_in_or_second_factor is not None:
+                response = await self._gate.complete_sign_in(
+                    request, place, arrival.sign_in_or_second_factor, arrival.redirect_path
+                )
+            if arrival.renewed_session is not None:
+                self._gate.set_session_cookie(response, place, *arrival.renewed_session)
         except SsoRefused as refused:
             response = self._refuse(request, place, refused)
         if back.state_cookie_name in request.cookies:

@@ -30,8 +30,8 @@ LINK_LIFETIMES: Final[dict[Purpose, timedelta]] = {"invitation": timedelta(days=
 class SessionLifetime:
     """How long a sign-in lasts without activity, and at most."""
 
-    idle: timedelta
-    longest: timedelta
+    idle_timeout: timedelta
+    max_lifetime: timedelta
 
 
 MEMBER_LIFETIME: Final = SessionLifetime(timedelta(hours=12), timedelta(days=30))
@@ -75,7 +75,9 @@ class SignIn:
     @property
     def ends_at(self) -> datetime:
         """When the sign-in ended, or will end without further activity."""
-        return self.ended_at or min(self.expires_at, self.last_seen_at + session_lifetime_for_realm(self.realm).idle)
+        return self.ended_at or min(
+            self.expires_at, self.last_seen_at + session_lifetime_for_realm(self.realm).idle_timeout
+        )
 
     def is_unexpired(self, real_now: datetime) -> bool:
         """Whether the sign-in is valid, provided that the person is active."""

@@ -77,7 +77,7 @@ async def find_by_secret_hash(tx: Tx, realm: Realm, secret_hash: bytes) -> tuple
     """The live sign-in and person for a secret's hash; updates last-seen at most once a minute."""
     lasting = MEMBER_LIFETIME if realm.partner else OPERATOR_LIFETIME
     row = await tx.fetchrow(
-        FIND, secret_hash, realm.id, tx.real_now, tx.real_now - lasting.idle, tx.real_now - SEEN_INTERVAL
+        FIND, secret_hash, realm.id, tx.real_now, tx.real_now - lasting.idle_timeout, tx.real_now - SEEN_INTERVAL
     )
     if row is None:
         return None
@@ -142,7 +142,7 @@ async def list_recent_ip_addresses(tx: Tx, realm: Realm, person_id: UUID, limit:
     return [row["address"] for row in rows]
 
 
-async def find_device_epoch(tx: Tx, realm: Realm, person_id: UUID) -> int:
+async def find_device_cookie_version(tx: Tx, realm: Realm, person_id: UUID) -> int:
     """The counter that invalidates all device cookies of a person when it is raised; 0 if there is nobody."""
     found: int | None = await tx.fetchval("select epoch from person where realm = $1 and id = $2", realm.id, person_id)
     return found or 0

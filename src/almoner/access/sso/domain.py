@@ -196,7 +196,7 @@ def roles_from_groups(provider: IdentityProvider, claims: IdentityClaims) -> fro
     return frozenset(role for value, role in provider.roles.items() if value in claims.groups)
 
 
-def affects_granted_roles(before: IdentityProvider, after: IdentityProvider) -> bool:
+def change_affects_granted_roles(before: IdentityProvider, after: IdentityProvider) -> bool:
     """Whether a settings change affects the roles that the provider grants."""
     heeded = ("issuer", "client_id", "subject_claim", "groups_claim", "roles", "enabled")
     return any(getattr(before, name) != getattr(after, name) for name in heeded)

@@ -21,7 +21,7 @@ async def compose_statement_link_email(
 ) -> Email | None:
     """The email with the statement link; None after a day (real time) or if the donor was erased."""
     link_id, donation_id = job.details.link, job.details.donation
-    asked = await requested_emails.requested_at(tx, link_id)
+    asked = await requested_emails.find_request_time(tx, link_id)
     if asked is None:
         return None
     try:

@@ -65,7 +65,7 @@ async def request_statement_link(tx: Tx, donation_id: UUID) -> bool:
 async def issuer_name_of(tx: Tx, receipt: Receipt) -> str:
     """The current name of the issuer of the partner's receipts."""
     partner = Partner(receipt.partner_id)
-    return await receipts.issuer_name(tx, partner) or (await partners.get(tx, partner)).name
+    return await receipts.find_issuer_name(tx, partner) or (await partners.get(tx, partner)).name
 
 
 async def find_donation_date_range(tx: Tx, donation_id: UUID) -> DonationDateRange | None:
@@ -86,7 +86,7 @@ async def build_statement(tx: Tx, donation_id: UUID, period: StatementPeriod) ->
         tx, partner, email, period.since, period.until, domain.MAX_LINES + 1
     )
     listed = found[: domain.MAX_LINES]
-    issued = await receipts.receipts_by_donation(tx, partner, [gift[0] for gift in listed])
+    issued = await receipts.find_receipts_by_donation(tx, partner, [gift[0] for gift in listed])
     lines = [DonorStatementLine(issued[gift], refunded, now, moved) for gift, refunded, now, moved in listed]
     moved_to = {line.organisation_id for line in lines if line.reassigned}
     names = {one: (await hosted_page.nonprofit_profile_of(tx, partner, one)).name for one in moved_to}

@@ -23,7 +23,7 @@ from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import domain, store
 from almoner.giving.receipts.domain import Donee, DoneeError, Issuer, ProgressStep, ReassignedOrganisation, Receipt
 from almoner.giving.receipts.store import find_donee as find_donee
-from almoner.giving.receipts.store import issuer_name as issuer_name
+from almoner.giving.receipts.store import find_issuer_name as find_issuer_name
 from almoner.giving.receipts.store import list_donees as list_donees
 from almoner.giving.receipts.store import list_proposed_donees as list_proposed_donees
 from almoner.kit.errors import NotFound
@@ -152,9 +152,11 @@ async def _reassigned_to(tx: Tx, donation: Donation) -> ReassignedOrganisation |
     )
 
 
-async def receipts_by_donation(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
+async def find_receipts_by_donation(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
     """The receipts of these donations, by donation."""
-    return {receipt.donation_id: receipt for receipt in await store.receipts_by_donation(tx, partner, donation_ids)}
+    return {
+        receipt.donation_id: receipt for receipt in await store.list_receipts_of_donations(tx, partner, donation_ids)
+    }
 
 
 async def load_status_page_content(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> DonationStatusPageContent:

@@ -49,7 +49,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Recei
     return _receipt(row) if row else None
 
 
-async def receipts_by_donation(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> list[Receipt]:
+async def list_receipts_of_donations(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> list[Receipt]:
     """The receipts of these donations."""
     rows = await tx.fetch(
         f"{_READ} where partner_id = $1 and donation_id = any($2::uuid[])",
@@ -59,7 +59,7 @@ async def receipts_by_donation(tx: Tx, partner: Partner, donation_ids: Sequence[
     return [_receipt(row) for row in rows]
 
 
-async def issuer_name(tx: Tx, partner: Partner) -> str | None:
+async def find_issuer_name(tx: Tx, partner: Partner) -> str | None:
     """The issuer's own name, if it is set."""
     name: str | None = await tx.fetchval("select name from receipt_issuer where partner_id = $1", partner.id)
     return name

@@ -21,9 +21,9 @@ async def record_email_request(tx: Tx, partner: Partner, purpose: EmailPurpose, 
     return await store.insert(tx, partner, purpose, recipient_hash)
 
 
-async def requested_at(tx: Tx, email_id: UUID) -> datetime | None:
+async def find_request_time(tx: Tx, email_id: UUID) -> datetime | None:
     """When an email was requested (real time); None if it must not be sent any more."""
-    requested = await store.requested_at(tx, email_id)
+    requested = await store.find_request_time(tx, email_id)
     return requested if requested is not None and tx.real_now < requested + domain.EMAILS_WITHIN else None
 
 

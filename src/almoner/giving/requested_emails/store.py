@@ -49,7 +49,7 @@ async def insert(tx: Tx, partner: Partner, purpose: EmailPurpose, recipient_hash
 
 
 @across_partners("link")
-async def requested_at(tx: Tx, email_id: UUID) -> datetime | None:
+async def find_request_time(tx: Tx, email_id: UUID) -> datetime | None:
     """When an email was requested (real time)."""
     found: datetime | None = await tx.fetchval("select requested_at from requested_email where id = $1", email_id)
     return found

@@ -76,5 +76,5 @@ async def _save_branding(tx: Tx, organisation_id: UUID, before: OwnBranding, bra
     await store.update(tx, organisation_id, branding)
     await organisations.emit_public_details_changed(tx, organisation_id)
     left = before.image_keys - branding.image_keys
-    for key in left - await store.image_keys_in_use(tx, left):
+    for key in left - await store.list_referenced_image_keys(tx, left):
         await media.delete(tx, key)

@@ -68,7 +68,7 @@ async def update(tx: Tx, organisation_id: UUID, branding: OwnBranding) -> None:
     )
 
 
-async def image_keys_in_use(tx: Tx, keys: Collection[str]) -> set[str]:
+async def list_referenced_image_keys(tx: Tx, keys: Collection[str]) -> set[str]:
     """The images among these that an organisation uses."""
     rows = await tx.fetch(
         """

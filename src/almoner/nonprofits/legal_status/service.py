@@ -70,7 +70,7 @@ async def list_unchanged_numbers_to_recheck(
     codes = [found.code for found in await store.list_sources(tx, registry_id)]
     if source != domain.BMF or not set(codes) & set(store.OVERRIDING_SOURCES):
         return []
-    return await store.list_overridable_numbers(tx, source, list(parts), codes)
+    return await store.list_numbers_with_possible_status_override(tx, source, list(parts), codes)
 
 
 async def iterate_changed_status_overrides(
@@ -102,7 +102,9 @@ async def _override_candidates(
             yield await store.list_organisation_entries(tx, registry_id, codes, ordered[first : first + _BATCH])
         return
     after = _FIRST
-    while subjects := await store.list_override_candidates(tx, registry_id, codes, after, _BATCH):
+    while subjects := await store.list_organisations_with_possible_status_override(
+        tx, registry_id, codes, after, _BATCH
+    ):
         after = subjects[-1].id
         yield subjects
 

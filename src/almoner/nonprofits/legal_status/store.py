@@ -122,7 +122,9 @@ async def find_central_organisation(
     return _subject(row) if row else None
 
 
-async def list_overridable_numbers(tx: Tx, source: str, parts: Sequence[str], source_codes: Sequence[str]) -> list[str]:
+async def list_numbers_with_possible_status_override(
+    tx: Tx, source: str, parts: Sequence[str], source_codes: Sequence[str]
+) -> list[str]:
     """Numbers in these parts of a source that another list may override."""
     rows = await tx.fetch(
         """
@@ -154,7 +156,7 @@ async def list_organisation_entries(
 
 
 @across_partners("registers")
-async def list_override_candidates(
+async def list_organisations_with_possible_status_override(
     tx: Tx, registry_id: UUID, source_codes: Sequence[str], after: UUID, limit: int
 ) -> list[OrganisationEntries]:
     """Organisations after an ID, by ID, that another list overrides or may override."""

@@ -77,7 +77,7 @@ async def apply_register_links_to_organisations(
         redated = await legal_status.list_unchanged_numbers_to_recheck(tx, registry_id, scope.source, scope.parts)
         numbers = {*numbers, *redated}
         own = {RegistryNumber(registry_id, number) for number in numbers}
-        await store.stage_linked_numbers(tx, own | set(numbers_with_changed_links))
+        await store.stage_numbers_with_linked_numbers(tx, own | set(numbers_with_changed_links))
     await _apply_successors(tx, import_id, data_date, collected_only=narrow)
     async for judged in legal_status.iterate_changed_status_overrides(tx, registry_id, numbers):
         known = await store.list_status_overrides(tx, list(judged)) if judged else []

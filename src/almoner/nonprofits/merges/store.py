@@ -63,7 +63,7 @@ async def set_planner_join_method(tx: Tx, *, uses_nested_loops: bool) -> None:
     await tx.execute("select set_config('enable_nestloop', $1, true)", "on" if uses_nested_loops else "off")
 
 
-async def stage_linked_numbers(tx: Tx, numbers: Collection[RegistryNumber]) -> None:
+async def stage_numbers_with_linked_numbers(tx: Tx, numbers: Collection[RegistryNumber]) -> None:
     """Collect these numbers and all linked to them in a temporary table for ``narrow`` queries."""
     await tx.execute(
         """

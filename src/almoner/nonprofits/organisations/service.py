@@ -96,7 +96,7 @@ async def get(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation:
     return organisation
 
 
-async def display_names(tx: Tx, scope: Scope, organisation_ids: Collection[UUID]) -> dict[UUID, str]:
+async def find_display_names(tx: Tx, scope: Scope, organisation_ids: Collection[UUID]) -> dict[UUID, str]:
     """Readable names of these organisations, except those that the scope cannot see."""
     if not organisation_ids:
         return {}

@@ -329,7 +329,7 @@ class RegisterImportDifference:
     ``columns``: the number of changed and ignored numbers in which a column differs, most frequent first.
     """
 
-    came: int
+    added: int
     removed: int
     changed: int
     ignored_changes: int
@@ -362,7 +362,7 @@ class NumberDifference:
     """One number that differs between two loads."""
 
     number: str
-    fate: str
+    change_kind: str
     old_part: str | None
     new_part: str | None
     old_name: str | None

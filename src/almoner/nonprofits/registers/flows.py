@@ -26,8 +26,8 @@ from almoner.nonprofits.registers.domain import (
 from almoner.nonprofits.registers.files import ImportFile
 from almoner.nonprofits.registers.load_checks import RegisterImportSummary
 from almoner.nonprofits.registers.merging import RecordAudit as RecordAudit
+from almoner.nonprofits.registers.merging import apply_staged_import, registry_of_source
 from almoner.nonprofits.registers.merging import create_declared_registry as create_declared_registry
-from almoner.nonprofits.registers.merging import merge_import, registry_of_source
 from almoner.nonprofits.registers.ports import RegisterSource, SelfDatedSource
 from almoner.nonprofits.registers.quarantine import find_quarantined_differences
 from almoner.nonprofits.registers.reading import AnotherImportInProgress, ProgressReporter, ReportProgress
@@ -144,9 +144,9 @@ class _ImportRun:
     async def finish(self, *, force: bool) -> RegisterImport:
         """Check the load, then merge or quarantine it."""
         tx, staging_id = self.tx, self.staging_id
-        self.pace.report_merge_steps(0, 1)
+        self.pace.report_apply_steps(0, 1)
         read = await store_staging.list_file_read_results(tx, staging_id)
-        await store_staging.tune_session_for_merge(tx, staging_id, is_small_merge=_count_staged(read) <= self.few)
+        await store_staging.tune_session_for_import(tx, staging_id, is_small_import=_count_staged(read) <= self.few)
         by_file = _fills_by_file(read, await self._rejected_repeats())
         parts = _sum_fills(by_file)
         rows = sum(fills["rows"] for fills in parts.values())
@@ -159,8 +159,8 @@ class _ImportRun:
             tx, staging_id, self.source.code, lists_organisations=self.source.lists_organisations
         )
         covered = [part for part in loaded if part in parts]
-        await store_staging.retain_missing_entries_if_numbers_unreadable(
-            tx, staging_id, self.source.code, covered, retain_all_unless_identified=not force
+        await store_staging.retain_missing_entries_if_rows_lack_numbers(
+            tx, staging_id, self.source.code, covered, retain_all_if_a_row_matches_no_name=not force
         )
         reasons = load_checks.quarantine_reasons(await self._summarise(read, parts, loaded, sum(bad.values())))
         refused = bool(reasons) and (not force or not any(fills["rows"] for fills in parts.values()))
@@ -208,7 +208,7 @@ class _ImportRun:
         self, load: RegisterImport, parts: Mapping[str, FilledRowCounts], loaded: Mapping[str, ImportedPart]
     ) -> RegisterImport:
         others = [part for part in loaded if part not in parts]
-        return await merge_import(
+        return await apply_staged_import(
             self.tx, self.source, self.registry.id, self.staging_id, load, parts, others, self.pace, self.few
         )
 

@@ -11,7 +11,7 @@ from almoner.nonprofits.registers import store, store_merge, store_staging
 from almoner.nonprofits.registers.domain import FilledRowCounts, ImportRefused, RegisterImport
 from almoner.nonprofits.registers.ports import RegisterSource, RegistryDeclaringSource
 from almoner.nonprofits.registers.reading import ProgressReporter
-from almoner.nonprofits.registers.store_merge import MergeCounts, MergeRun
+from almoner.nonprofits.registers.store_merge import ImportRun, NumberChangeCounts
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import DeclaredRegistry, Registry
 from almoner.platform.database.transactions import Tx
@@ -44,7 +44,7 @@ async def create_declared_registry(tx: Tx, source: RegisterSource) -> DeclaredRe
     return declared if entered else None
 
 
-async def merge_import(
+async def apply_staged_import(
     tx: Tx,
     source: RegisterSource,
     registry_id: UUID,
@@ -55,7 +55,7 @@ async def merge_import(
     progress_reporter: ProgressReporter,
     max_row_lookups: int,
 ) -> RegisterImport:
-    """Merge the staged ``staged_parts``, leaving ``unchanged_parts`` unchanged; returns the import with its counts.
+    """Apply the staged ``staged_parts``, leaving ``unchanged_parts`` unchanged; returns the import with its counts.
 
     Up to ``max_row_lookups`` differing rows are looked up one by one.
     """
@@ -68,16 +68,16 @@ async def merge_import(
             tx, source.code, staged, list(staged_parts), unchanged_parts, source.ignored_columns, day, max_row_lookups
         )
     else:
-        rows, counts = store_merge.first_import_rows_sql(staged), MergeCounts()
-    progress_reporter.report_merge_steps(1, _STEPS)
-    doing = MergeRun(source.code, registry_id, new_import.id, day, rows, compared and counts.total <= max_row_lookups)
+        rows, counts = store_merge.first_import_rows_sql(staged), NumberChangeCounts()
+    progress_reporter.report_apply_steps(1, _STEPS)
+    doing = ImportRun(source.code, registry_id, new_import.id, day, rows, compared and counts.total <= max_row_lookups)
     if compared:
         await store_merge.end_superseded_entries(tx, doing)
     inserted = await store_merge.insert_entries(tx, doing)
-    progress_reporter.report_merge_steps(2, _STEPS)
+    progress_reporter.report_apply_steps(2, _STEPS)
     if source.lists_organisations:
-        await merge_organisations(tx, doing, had_previous_entries=compared)
-    progress_reporter.report_merge_steps(3, _STEPS)
+        await apply_changes_to_organisations(tx, doing, had_previous_entries=compared)
+    progress_reporter.report_apply_steps(3, _STEPS)
     reported = await store_staging.list_staged_register_links(tx, staging_id)
     # A single file without links states that there are none; an extract may lack their table.
     silent = () if source.reads_files_together else staged_parts.keys()
@@ -88,13 +88,15 @@ async def merge_import(
     await store.update_source_dates(tx, source.code, registry_id)
     scope = await import_scope_of_parts(tx, doing, staged_parts)
     await merges.apply_register_links_to_organisations(tx, new_import.id, day, scope, relinked)
-    progress_reporter.report_merge_steps(4, _STEPS)
+    progress_reporter.report_apply_steps(4, _STEPS)
     added = counts.added if compared else inserted
     ambiguous = await merges.count_ambiguous_register_links(tx, source.code)
     return _with_counts(new_import, counts, added, ambiguous)
 
 
-def _with_counts(register_import: RegisterImport, counts: MergeCounts, added: int, ambiguous: int) -> RegisterImport:
+def _with_counts(
+    register_import: RegisterImport, counts: NumberChangeCounts, added: int, ambiguous: int
+) -> RegisterImport:
     return replace(
         register_import,
         added=added,
@@ -106,21 +108,21 @@ def _with_counts(register_import: RegisterImport, counts: MergeCounts, added: in
     )
 
 
-async def import_scope_of_parts(tx: Tx, merge_run: MergeRun, register_parts: Collection[str]) -> ImportScope:
+async def import_scope_of_parts(tx: Tx, import_run: ImportRun, register_parts: Collection[str]) -> ImportScope:
     """The numbers and parts that a merge affected."""
-    if not merge_run.looks_up_rows:
-        return ImportScope(merge_run.registry_id, merge_run.source, register_parts, None)
+    if not import_run.looks_up_rows:
+        return ImportScope(import_run.registry_id, import_run.source, register_parts, None)
     numbers, changed_groups = await store_merge.list_changed_numbers_and_groups(tx)
-    return ImportScope(merge_run.registry_id, merge_run.source, register_parts, numbers, changed_groups)
+    return ImportScope(import_run.registry_id, import_run.source, register_parts, numbers, changed_groups)
 
 
-async def merge_organisations(tx: Tx, merge_run: MergeRun, *, had_previous_entries: bool) -> None:
+async def apply_changes_to_organisations(tx: Tx, import_run: ImportRun, *, had_previous_entries: bool) -> None:
     """Update organisations from the differing entries.
 
     ``had_previous_entries``: whether there were previous entries.
     """
-    await store_merge.insert_organisation_changes(tx, merge_run)
-    await store_merge.update_organisations(tx, merge_run)
-    await store_merge.insert_organisations(tx, merge_run)
+    await store_merge.insert_organisation_changes(tx, import_run)
+    await store_merge.update_organisations(tx, import_run)
+    await store_merge.insert_organisations(tx, import_run)
     if had_previous_entries:
-        await store_merge.deactivate_removed_organisations(tx, merge_run)
+        await store_merge.deactivate_removed_organisations(tx, import_run)

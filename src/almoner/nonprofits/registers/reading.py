@@ -64,7 +64,7 @@ class ProgressReporter:
         """Report how many bytes of all files were read."""
         self._report_progress("reading", _READING * (bytes_read / self.bytes if self.bytes else 1.0))
 
-    def report_merge_steps(self, steps_done: int, total_steps: int) -> None:
+    def report_apply_steps(self, steps_done: int, total_steps: int) -> None:
         """Report how many steps of the merge are done."""
         self._report_progress("merging", _READING + (1 - _READING) * steps_done / total_steps)
 

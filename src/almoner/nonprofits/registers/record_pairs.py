@@ -16,19 +16,19 @@ PairDecision = Literal["merge", "separate"]
 
 
 @dataclass(frozen=True, slots=True)
-class RecordPair:
-    """Two records in the order given. ``joined``: both have the same principal record."""
+class OrganisationRecordPair:
+    """Two records in the order given. ``are_merged``: both have the same principal record."""
 
     one: Organisation
     other: Organisation
-    joined: bool
-    by_operators: bool
+    are_merged: bool
+    are_merged_by_operators: bool
 
     def refusal_reason(self, decision: PairDecision) -> str:
         """Why the records cannot be merged or separated. Empty if they can."""
         if decision == "separate":
-            return "" if self.by_operators else "Operators have not merged these records."
-        return "They are merged." if self.joined else operator_links.merge_refusal_reason(self.one, self.other)
+            return "" if self.are_merged_by_operators else "Operators have not merged these records."
+        return "They are merged." if self.are_merged else operator_links.merge_refusal_reason(self.one, self.other)
 
     @property
     def fingerprint(self) -> bytes:
@@ -41,7 +41,7 @@ def fingerprint_of_pair(one: Organisation, other: Organisation) -> bytes:
     return sha256_digest(repr(sorted(repr(_compared(record)) for record in (one, other))).encode())
 
 
-async def load_pair(tx: Tx, first_organisation_id: UUID, second_organisation_id: UUID) -> RecordPair:
+async def load_record_pair(tx: Tx, first_organisation_id: UUID, second_organisation_id: UUID) -> OrganisationRecordPair:
     """Two published records, even if they are merged. Raises NotFound."""
     found = [
         await organisations.find_record_even_if_merged(tx, ALL_PARTNERS, record)
@@ -51,10 +51,10 @@ async def load_pair(tx: Tx, first_organisation_id: UUID, second_organisation_id:
     if one is None or other is None:
         raise NotFound
     joined = await operator_links.are_merged(tx, one, other)
-    return RecordPair(one, other, joined, await operator_links.are_merged_by_operators(tx, one, other))
+    return OrganisationRecordPair(one, other, joined, await operator_links.are_merged_by_operators(tx, one, other))
 
 
-async def decide_pair(tx: Tx, pair: RecordPair, decision: PairDecision) -> None:
+async def merge_or_separate_records(tx: Tx, pair: OrganisationRecordPair, decision: PairDecision) -> None:
     """Merge or separate the records. Raises ImportRefused."""
     if reason := pair.refusal_reason(decision):
         raise ImportRefused(reason)

@@ -9,7 +9,7 @@ from almoner.nonprofits.registers.domain import ImportRefused, RegisterImport
 from almoner.nonprofits.registers.merging import RecordAudit, registry_of_source
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.nonprofits.registers.reading import AnotherImportInProgress
-from almoner.nonprofits.registers.store_merge import FEW_ROWS, MergeRun
+from almoner.nonprofits.registers.store_merge import FEW_ROWS, ImportRun
 from almoner.platform.database.transactions import Database, Tx
 
 _AT_ONCE: Final = 5_000
@@ -47,19 +47,19 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
         raise AnotherImportInProgress(source.code)
     staging_id, _ = started
     total = await _stage(tx, source, staging_id, newest)
-    await store_staging.tune_session_for_merge(tx, staging_id, is_small_merge=total <= FEW_ROWS)
+    await store_staging.tune_session_for_import(tx, staging_id, is_small_import=total <= FEW_ROWS)
     staged = store_staging.staging_table_name(staging_id)
     rows, counts = await store_merge.create_reverted_difference_table_and_count(tx, source.code, staged, newest.id)
     await store_diff.mark_import_rolled_back(tx, newest.id)
     parts = await store_diff.restore_previous_parts(tx, source.code, newest.id)
     standing = await store.list_imported_parts(tx, source.code)
-    doing = MergeRun(
+    doing = ImportRun(
         source.code, registry_id, load_id, newest.data_as_of, rows, counts.total <= FEW_ROWS, is_rollback=True
     )
     await store_merge.end_superseded_entries(tx, doing)
     await store_merge.insert_entries(tx, doing)
     if source.lists_organisations:
-        await merging.merge_organisations(tx, doing, had_previous_entries=True)
+        await merging.apply_changes_to_organisations(tx, doing, had_previous_entries=True)
     created = RegisterImport(
         id=load_id,
         registry_code=newest.registry_code,

@@ -13,11 +13,11 @@ from almoner.nonprofits.registers.domain import (
     RegisterImportDecision,
     RegisterImportDifference,
 )
+from almoner.nonprofits.registers.record_pairs import OrganisationRecordPair as OrganisationRecordPair
 from almoner.nonprofits.registers.record_pairs import PairDecision as PairDecision
-from almoner.nonprofits.registers.record_pairs import RecordPair as RecordPair
-from almoner.nonprofits.registers.record_pairs import decide_pair as decide_pair
 from almoner.nonprofits.registers.record_pairs import fingerprint_of_pair as fingerprint_of_pair
-from almoner.nonprofits.registers.record_pairs import load_pair as load_pair
+from almoner.nonprofits.registers.record_pairs import load_record_pair as load_record_pair
+from almoner.nonprofits.registers.record_pairs import merge_or_separate_records as merge_or_separate_records
 from almoner.nonprofits.registers.store import find_import as find_import
 from almoner.nonprofits.registers.store import find_previous_import as find_previous_import
 from almoner.nonprofits.registers.store import list_ignored_columns as list_ignored_columns

@@ -61,8 +61,8 @@ _CENTRAL: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class MergeRun:
-    """The parameters of one merge."""
+class ImportRun:
+    """The parameters of one import that is applied to a register."""
 
     source: str
     registry_id: UUID
@@ -74,8 +74,8 @@ class MergeRun:
 
 
 @dataclass(frozen=True, slots=True)
-class MergeCounts:
-    """How many numbers a merge added, changed, moved or removed."""
+class NumberChangeCounts:
+    """How many registration numbers an import added, changed, moved or removed."""
 
     added: int = 0
     changed: int = 0
@@ -144,7 +144,7 @@ async def create_difference_table_and_count(
     ignored_columns: Iterable[str],
     data_date: datetime,
     max_row_lookups: int,
-) -> tuple[str, MergeCounts]:
+) -> tuple[str, NumberChangeCounts]:
     """Compare staged rows with current entries in one pass; returns the different rows and their counts.
 
     In ``complete_parts`` all current entries are compared, in ``unchanged_parts`` only the numbers that were read. Data
@@ -216,7 +216,7 @@ async def list_staged_differences(tx: Tx, staging_table: str, max_rows_of_kind: 
 
 async def create_reverted_difference_table_and_count(
     tx: Tx, source: str, staging_table: str, import_id: UUID
-) -> tuple[str, MergeCounts]:
+) -> tuple[str, NumberChangeCounts]:
     """Like ``create_difference_table_and_count``, for staged rows from before a load."""
     await tx.execute(
         f"""
@@ -237,13 +237,13 @@ async def create_reverted_difference_table_and_count(
     return await _count_differences(tx, staging_table, FEW_ROWS)
 
 
-async def _count_differences(tx: Tx, staging_table: str, max_lookups: int) -> tuple[str, MergeCounts]:
+async def _count_differences(tx: Tx, staging_table: str, max_lookups: int) -> tuple[str, NumberChangeCounts]:
     await tx.execute("analyze register_delta")
     rows = await tx.fetch(
         "select fate, count(*) as n, count(*) filter (where moved) as moved from register_delta group by 1"
     )
     fates = {row["fate"]: row["n"] for row in rows}
-    counts = MergeCounts(
+    counts = NumberChangeCounts(
         fates.get("added", 0),
         fates.get("changed", 0),
         fates.get("ignored", 0),
@@ -255,7 +255,7 @@ async def _count_differences(tx: Tx, staging_table: str, max_lookups: int) -> tu
     return f"(select t.* from register_delta d join {staging_table} t on t.number_key = d.number_key) s", counts
 
 
-async def end_superseded_entries(tx: Tx, merge_run: MergeRun) -> None:
+async def end_superseded_entries(tx: Tx, import_run: ImportRun) -> None:
     """End the versions that are no longer current, on the date of the data.
 
     Also ends earlier versions of these numbers that a later-dated load had ended by itself: it was rolled back, or
@@ -266,54 +266,54 @@ async def end_superseded_entries(tx: Tx, merge_run: MergeRun) -> None:
         update register_entry e set valid_to = greatest(e.valid_from, $1), ended_by_load_id = $2
         from register_delta d where e.id = d.entry_id
         """,
-        merge_run.data_date,
-        merge_run.import_id,
+        import_run.data_date,
+        import_run.import_id,
     )
     if await tx.fetchval(
         "select exists (select from register_load where source = $1 and data_as_of > $2)",
-        merge_run.source,
-        merge_run.data_date,
+        import_run.source,
+        import_run.data_date,
     ):
         await tx.execute(
             """
             update register_entry e set valid_to = greatest(e.valid_from, $2) from register_delta d
             where e.source = $1 and e.number_key = d.number_key and e.valid_to > $2
             """,
-            merge_run.source,
-            merge_run.data_date,
+            import_run.source,
+            import_run.data_date,
         )
 
 
-async def insert_entries(tx: Tx, merge_run: MergeRun) -> int:
+async def insert_entries(tx: Tx, import_run: ImportRun) -> int:
     """Insert the new current versions."""
     done = await tx.execute(
         f"""
         insert into register_entry (source, number_key, part, record, valid_from, load_id)
-        select $1, s.number_key, s.part, s.record::jsonb, $2, $3 from {merge_run.rows}
+        select $1, s.number_key, s.part, s.record::jsonb, $2, $3 from {import_run.rows}
         """,
-        merge_run.source,
-        merge_run.data_date,
-        merge_run.import_id,
+        import_run.source,
+        import_run.data_date,
+        import_run.import_id,
     )
     return int(done.split()[-1])
 
 
-async def insert_organisation_changes(tx: Tx, merge_run: MergeRun) -> None:
+async def insert_organisation_changes(tx: Tx, import_run: ImportRun) -> None:
     """Store the field changes that ``update_organisations`` will make, for the history."""
     await tx.execute(
         f"""
         insert into organisation_change (organisation_id, load_id, at, field, before, after)
         select o.id, $3, $4, told.field, told.before, told.after
-        from {merge_run.rows} join organisation o on o.number_key = s.number_key
+        from {import_run.rows} join organisation o on o.number_key = s.number_key
         cross join lateral (values {_HISTORY}) told (field, before, after)
         where o.registry_id = $1 and o.partner_id is null and {_OWN} and {_DIFFERS}
             and told.before is distinct from told.after
         order by o.id
         """,
-        merge_run.registry_id,
-        merge_run.source,
-        merge_run.import_id,
-        merge_run.data_date,
+        import_run.registry_id,
+        import_run.source,
+        import_run.import_id,
+        import_run.data_date,
     )
 
 
@@ -326,32 +326,32 @@ _FORMER: Final = f"""
 _RESTORED: Final = "btrim(replace(' ' || o.search_former || ' ', ' ' || s.search_name || ' ', ' '))"
 
 
-async def update_organisations(tx: Tx, merge_run: MergeRun) -> None:
+async def update_organisations(tx: Tx, import_run: ImportRun) -> None:
     """Update changed and relisted organisations, and add their former names to search."""
-    former = _RESTORED if merge_run.is_rollback else _FORMER
+    former = _RESTORED if import_run.is_rollback else _FORMER
     await tx.execute(
         f"""
         update organisation o set {_SET}, search_former = {former}, source = $2, last_seen = null, updated_at = $3,
             first_seen = least(o.first_seen, $4)
-        from {merge_run.rows}
+        from {import_run.rows}
         where o.registry_id = $1 and o.partner_id is null and o.number_key = s.number_key and {_OWN} and {_DIFFERS}
         """,
-        merge_run.registry_id,
-        merge_run.source,
+        import_run.registry_id,
+        import_run.source,
         tx.now,
-        merge_run.data_date,
+        import_run.data_date,
     )
 
 
-async def insert_organisations(tx: Tx, merge_run: MergeRun) -> None:
+async def insert_organisations(tx: Tx, import_run: ImportRun) -> None:
     """Insert new organisations, with IDs in the order of the files.
 
     Large numbers of branches get their parent here, small ones afterwards (slice merges).
     """
     central = (
         "select null::text as group_key, null::uuid as id"
-        if merge_run.looks_up_rows
-        else _CENTRAL.format(rows=merge_run.rows)
+        if import_run.looks_up_rows
+        else _CENTRAL.format(rows=import_run.rows)
     )
     await tx.execute(
         f"""
@@ -361,7 +361,7 @@ async def insert_organisations(tx: Tx, merge_run: MergeRun) -> None:
         )
         select s.id, $1, g.country_code, s.number_key, {", ".join(map(_staged_value, _COLUMNS))},
             case when coalesce(s.usa_group_exempt, not s.is_branch_parent) then c.id end, $2, $3, $4, $4
-        from {merge_run.rows}
+        from {import_run.rows}
         join registry g on g.id = $1
         left join ({central}) c on c.group_key = s.group_key
         where not exists (
@@ -369,9 +369,9 @@ async def insert_organisations(tx: Tx, merge_run: MergeRun) -> None:
             where o.registry_id = $1 and o.partner_id is null and o.number_key = s.number_key
         )
         """,
-        merge_run.registry_id,
-        merge_run.source,
-        merge_run.data_date,
+        import_run.registry_id,
+        import_run.source,
+        import_run.data_date,
         tx.now,
     )
 
@@ -382,17 +382,17 @@ _GONE: Final = """
 """
 
 
-async def deactivate_removed_organisations(tx: Tx, merge_run: MergeRun) -> None:
+async def deactivate_removed_organisations(tx: Tx, import_run: ImportRun) -> None:
     """Mark organisations that their source no longer lists as inactive."""
     await tx.execute(
         f"""
         insert into organisation_change (organisation_id, load_id, at, field, before, after)
         select o.id, $3, $4, 'active', 'true', 'false' from organisation o, {_GONE} and o.active order by o.id
         """,
-        merge_run.registry_id,
-        merge_run.source,
-        merge_run.import_id,
-        merge_run.data_date,
+        import_run.registry_id,
+        import_run.source,
+        import_run.import_id,
+        import_run.data_date,
     )
     await tx.execute(
         f"""
@@ -400,8 +400,8 @@ async def deactivate_removed_organisations(tx: Tx, merge_run: MergeRun) -> None:
             o.first_seen, (select p.data_as_of from register_part p where p.source = $2 and p.part = o.part)
         ) from {_GONE}
         """,
-        merge_run.registry_id,
-        merge_run.source,
+        import_run.registry_id,
+        import_run.source,
         tx.now,
     )
 

@@ -132,10 +132,10 @@ async def insert_file_read_result(tx: Tx, staging_id: UUID, read_result: FileRea
     )
 
 
-async def tune_session_for_merge(tx: Tx, staging_id: UUID, *, is_small_merge: bool) -> None:
+async def tune_session_for_import(tx: Tx, staging_id: UUID, *, is_small_import: bool) -> None:
     """Set memory and planner settings for a merge, and analyse the staging table."""
     await tx.execute("set local work_mem = '64MB'")
-    if not is_small_merge:
+    if not is_small_import:
         # Tables may have grown since they were analysed, and nested loops would be too slow.
         await tx.execute("set local enable_nestloop = off")
     # Searches run at the same time: parallel workers would use every processor.
@@ -270,13 +270,13 @@ async def retain_entries_with_rejected_rows(
     await tx.execute(f"delete from {table} s using register_held h where s.number_key = h.number_key")
 
 
-async def retain_missing_entries_if_numbers_unreadable(
-    tx: Tx, staging_id: UUID, source: str, complete_parts: Sequence[str], *, retain_all_unless_identified: bool
+async def retain_missing_entries_if_rows_lack_numbers(
+    tx: Tx, staging_id: UUID, source: str, complete_parts: Sequence[str], *, retain_all_if_a_row_matches_no_name: bool
 ) -> None:
-    """Retain missing numbers that may belong to rows with an unreadable number.
+    """Retain entries that are missing from the files, but may belong to rows without a readable number.
 
-    ``retain_all_unless_identified``: retain every missing number unless names identify all such rows. Rows published
-    without a number raise no such doubt.
+    Names tell which entries such rows belong to. ``retain_all_if_a_row_matches_no_name``: retain all missing entries if
+    a row with an unreadable number has none of their names. Rows published without a number raise no such doubt.
     """
     table = staging_table_name(staging_id)
     if not await tx.fetchval(f"select exists (select from {table} where {_NUMBERLESS})"):
@@ -302,7 +302,7 @@ async def retain_missing_entries_if_numbers_unreadable(
                     and not exists (select from register_missing named where named.name = s.name)
             )
         """,
-        retain_all_unless_identified,
+        retain_all_if_a_row_matches_no_name,
     )
 
 

@@ -192,7 +192,7 @@ async def detect_database_copy_for_command(
         since = found.claim.copy_detected_at if found.claim is not None else None
         db.deployment.identity.copy = UnreleasedCopyNotice(found.verdict, since or db.deployment.clock.real_now())
     elif found.claim is not None:
-        db.deployment.identity.adopt_deployment(found.claim.id, found.claim.storage_marks)
+        db.deployment.identity.act_as_deployment(found.claim.id, found.claim.storage_marks)
     return found
 
 

@@ -122,7 +122,7 @@ class DatabaseCopyMonitor:
             self._log("storage_waits", error)
 
     def _adopt(self, claim: DeploymentClaim) -> None:
-        self._identity.adopt_deployment(claim.id, claim.storage_marks)
+        self._identity.act_as_deployment(claim.id, claim.storage_marks)
         self._awaiting_since = None
         self._telemetry.unreleased_copy.set(0)
 

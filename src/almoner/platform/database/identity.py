@@ -60,7 +60,7 @@ class DeploymentIdentity:
         self.copy: UnreleasedCopyNotice | None = None
         self.awaits_promotion = False
 
-    def adopt_deployment(self, deployment_id: UUID, blob_key_suffixes: Iterable[str]) -> None:
+    def act_as_deployment(self, deployment_id: UUID, blob_key_suffixes: Iterable[str]) -> None:
         """Act as this deployment, which owns blobs with these storage marks."""
         self.id, self.storage_marks, self.copy, self.awaits_promotion = (
             deployment_id,

@@ -9,7 +9,7 @@ report_waiting: ContextVar[Callable[[bool], None] | None] = ContextVar("almoner_
 
 
 @contextmanager
-def waiting_for_external_system() -> Iterator[None]:
+def free_job_slot_while_waiting() -> Iterator[None]:
     """Inside this block the job waits for an outside system, and its slot is free for another job."""
     report = report_waiting.get()
     if report is None:

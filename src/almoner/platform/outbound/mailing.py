@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from almoner.platform.jobs.outside import waiting_for_external_system
+from almoner.platform.jobs.outside import free_job_slot_while_waiting
 from almoner.platform.jobs.queue import JobRetry
 from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused, MailTransport
 
@@ -49,7 +49,7 @@ async def send_mail(
 ) -> MailSent | MailUndeliverable | JobRetry:
     """Send an email and return the outcome; the first attempt is 1."""
     try:
-        with waiting_for_external_system():
+        with free_job_slot_while_waiting():
             await transport.send(mail)
     except MailRefused as refused:
         return MailUndeliverable(str(refused), refused=True)

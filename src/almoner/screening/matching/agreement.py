@@ -237,11 +237,13 @@ def _differs_in_distinctive_word(likeness: NameSimilarity) -> bool:
 def _are_two_words(part: ScorePart) -> bool:
     counts = tables.word_frequencies_in_register_names()
     plural = part.asked.removesuffix("s") == part.listed.removesuffix("s")
-    return not plural and all(counts.of.get(word, 0) >= _KNOWN_IN_NAMES for word in (part.asked, part.listed))
+    return not plural and all(
+        counts.count_by_word.get(word, 0) >= _KNOWN_IN_NAMES for word in (part.asked, part.listed)
+    )
 
 
 def _is_swap(part: ScorePart) -> bool:
-    return sorted(part.asked) == sorted(part.listed) and part.asked not in tables.word_frequencies().of
+    return sorted(part.asked) == sorted(part.listed) and part.asked not in tables.word_frequencies().count_by_word
 
 
 def _place_parts(party: Party, listed: Party, near: AddressAgreement, *, rare: bool) -> Iterator[ScorePart]:

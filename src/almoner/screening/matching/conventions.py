@@ -65,29 +65,29 @@ _SOFTENED: Final = re.compile("(?<=[SC])o(?=v)")
 """A Russian ё, which lists write as E: GORBACHEV and GORBATSCHOW."""
 
 
-def reduce_english_spelling(word: str) -> str:
+def fold_english_spelling_variants(word: str) -> str:
     """What English spellings of a word share: ``yevgeniy`` and ``evgeni`` -> ``evgeni``."""
     found = collapse_doubled_letters(_ENGLISH(word)).replace("ie", "e").replace("io", "o")
     found = _SOFTENED.sub("e", found)
     return found[:-1] if found[-1:] == "h" else found
 
 
-reduced_spelling: Final = lru_cache(maxsize=16_384)(reduce_english_spelling)
+folded_english_spelling: Final = lru_cache(maxsize=16_384)(fold_english_spelling_variants)
 
 
-def consonant_skeleton(reduced_word: str) -> str:
+def consonant_skeleton(folded_word: str) -> str:
     """The consonants of a reduced word; a short word keeps its vowels, since its consonants alone are too common."""
-    consonants = _VOWELS.sub("", reduced_word)
-    return consonants if len(consonants) >= _CONSONANTS else reduced_word
+    consonants = _VOWELS.sub("", folded_word)
+    return consonants if len(consonants) >= _CONSONANTS else folded_word
 
 
 @lru_cache(maxsize=16_384)
-def possible_reduced_spellings(word: str) -> frozenset[str]:
+def possible_folded_spellings(word: str) -> frozenset[str]:
     """The word in reduced English spelling, for each convention that it may be written in."""
     written = {word}
     if _MAY_BE_REWRITTEN.search(word):
         written.update(convention(word) for convention in _CONVENTIONS)
-    return frozenset(one for one in map(reduce_english_spelling, written) if len(one) >= _SHORTEST)
+    return frozenset(one for one in map(fold_english_spelling_variants, written) if len(one) >= _SHORTEST)
 
 
 @lru_cache(maxsize=32_768)
@@ -106,16 +106,16 @@ def may_be_same_word_across_languages(one: str, other: str) -> bool:
     """Whether two words may be spellings of one word in two languages."""
     if _kept_letters(one) != _kept_letters(other):
         return False
-    return reduced_spelling(one) in possible_reduced_spellings(other) or reduced_spelling(
+    return folded_english_spelling(one) in possible_folded_spellings(other) or folded_english_spelling(
         other
-    ) in possible_reduced_spellings(one)
+    ) in possible_folded_spellings(one)
 
 
 def sounds_alike(one: str, other: str) -> bool:
     """Whether two words have the same consonants, four or more, and vowels in the same places: HESBOLA, HIZBALLAH."""
-    listed = _skeleton(reduced_spelling(other))
+    listed = _skeleton(folded_english_spelling(other))
     enough = len(listed.replace("V", "")) >= _CONSONANTS_ALONE
-    return enough and any(_skeleton(spelling) == listed for spelling in possible_reduced_spellings(one))
+    return enough and any(_skeleton(spelling) == listed for spelling in possible_folded_spellings(one))
 
 
 def _skeleton(reduced: str) -> str:
@@ -127,13 +127,11 @@ def spelling_pairs_differing_in_vowels(one: str, other: str) -> list[tuple[str, 
     found: list[tuple[str, str]] = []
     if _kept_consonants(one) != _kept_consonants(other):
         return found
-    for mine, foreign in ((reduced_spelling(one), other), (reduced_spelling(other), one)):
+    for mine, foreign in ((folded_english_spelling(one), other), (folded_english_spelling(other), one)):
         sound = consonant_skeleton(mine)
         if len(sound) < _CONSONANTS or (_VOWELS.search(sound) and _kept_letters(one) != _kept_letters(other)):
             continue  # too short, or too few consonants: the vowels differ
         found += [
-            (mine, spelling)
-            for spelling in possible_reduced_spellings(foreign)
-            if consonant_skeleton(spelling) == sound
+            (mine, spelling) for spelling in possible_folded_spellings(foreign) if consonant_skeleton(spelling) == sound
         ]
     return found

@@ -79,7 +79,7 @@ class NameIndex:
         """Per length, the position of the first word of at least that many letters."""
         self._sounds = PostingLists((compute_consonant_key(word), number) for number, word in enumerate(words))
         self._written = PostingLists(
-            (conventions.consonant_skeleton(conventions.reduce_english_spelling(word)), number)
+            (conventions.consonant_skeleton(conventions.fold_english_spelling_variants(word)), number)
             for number, word in enumerate(words)
         )
         self._near = PostingLists(
@@ -167,7 +167,7 @@ class NameIndex:
         if len(word) < shortest:
             return set()
         near = set(self._words.get_words(self._sounds[compute_consonant_key(word)]))
-        for spelling in conventions.possible_reduced_spellings(word) if loose else ():
+        for spelling in conventions.possible_folded_spellings(word) if loose else ():
             near.update(self._words.get_words(self._written[conventions.consonant_skeleton(spelling)]))
         first, last = (
             self._first_of_length(max(shortest, len(word) - most)),

@@ -36,18 +36,18 @@ _SHORTEST_PART: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class WordFrequencies:
-    """How often words occur among ``total`` names; missing words are rare."""
+    """How often words occur among ``name_count`` names; missing words are rare."""
 
-    total: int
-    of: Mapping[str, int]
+    name_count: int
+    count_by_word: Mapping[str, int]
 
     def rarity_weight(self, word: str) -> float:
         """The weight of a matching word: from 0.12 for the most frequent to 1 for unknown ones."""
-        return max(_MIN_WEIGHT, 1 - log(1 + self.of.get(word, 0)) / log(self.total))
+        return max(_MIN_WEIGHT, 1 - log(1 + self.count_by_word.get(word, 0)) / log(self.name_count))
 
     def is_known_word(self, word: str) -> bool:
         """Whether a word is frequent enough not to be a misspelling."""
-        return self.of.get(word, 0) >= _KNOWN_WORD_COUNT
+        return self.count_by_word.get(word, 0) >= _KNOWN_WORD_COUNT
 
 
 def _data_lines(name: str) -> Iterator[str]:
@@ -175,7 +175,7 @@ def _english_words() -> bytes:
 @lru_cache(maxsize=4_096)
 def is_ordinary_word(word: str) -> bool:
     """Whether a word is an ordinary word and no name, by registered names and the dictionary."""
-    if word_frequencies_in_register_names().of.get(word, 0) >= _ORDINARY_WORD_COUNT:
+    if word_frequencies_in_register_names().count_by_word.get(word, 0) >= _ORDINARY_WORD_COUNT:
         return True
     words = _english_words()
     return any(b"\n%s\n" % form.encode() in words for form in (word, word.removesuffix("s"), word.removesuffix("es")))

@@ -121,7 +121,9 @@ def is_exact_name_sufficient(name: PreparedName) -> bool:
     Listed names are not counted: an entry would make its own words common.
     """
     counts = tables.word_frequencies_in_register_names()
-    unmatched = any(len(word) >= _MIN_WORD_LETTERS and word.isalpha() and word not in counts.of for word in name.words)
+    unmatched = any(
+        len(word) >= _MIN_WORD_LETTERS and word.isalpha() and word not in counts.count_by_word for word in name.words
+    )
     if len(name.words) == 1 and unmatched and tables.is_ordinary_word(name.words[0]):
         return False
     seldom = sum(map(counts.rarity_weight, set(name.words))) >= _MIN_IDENTIFYING_WEIGHT

@@ -142,7 +142,7 @@ def _corrected_form_word(word: str) -> str:
     known = _legal_form_words()
     if (
         len(word) < _LONG_LEGAL - 1
-        or tables.word_frequencies().of.get(word, 0) >= _OF_SEVERAL
+        or tables.word_frequencies().count_by_word.get(word, 0) >= _OF_SEVERAL
         or word.removesuffix("s") in known
     ):
         return word
@@ -350,7 +350,7 @@ def _place_words() -> frozenset[str]:
 def _weigh_word(word: str) -> tuple[float, Kind]:
     kind = _kind(word)
     frequencies = tables.word_frequencies()
-    likely = max((word, *abbreviations.WORDS.get(word, ())), key=lambda one: frequencies.of.get(one, 0))
+    likely = max((word, *abbreviations.WORDS.get(word, ())), key=lambda one: frequencies.count_by_word.get(one, 0))
     weight = frequencies.rarity_weight(likely)
     if kind in ("number", "year"):
         weight = max(weight, _MIN_NUMBER_WEIGHT)
@@ -395,7 +395,7 @@ def prepare_name(name: str, *, is_person: bool = False) -> PreparedName:
         "".join(words),
         whole,
         sum(weights),
-        tables.name_frequencies().of.get(" ".join(words), 0),
+        tables.name_frequencies().count_by_word.get(" ".join(words), 0),
         written.endswith(_TRUNCATED_ENDINGS),
         _acronyms(written.split(), words),
         bare,

@@ -140,7 +140,7 @@ class MatchSideDifference:
     """A change since a match was decided: the side, the field, and both values."""
 
     side: Literal["subject", "entry"]
-    what: str
+    detail: str
     before: str | None
     after: str | None
 

@@ -238,14 +238,14 @@ async def find_subject_ids_with_hits(
     return found, batch[-1].id if batch else None
 
 
-async def list_outdated_subject_ids(tx: Tx, after_subject_id: UUID, limit: int) -> list[UUID]:
+async def list_subject_ids_screened_by_older_engine(tx: Tx, after_subject_id: UUID, limit: int) -> list[UUID]:
     """List the next monitored subjects after ``after_subject_id`` that an older engine version screened."""
-    return await store.list_outdated_subject_ids(tx, ENGINE_VERSION, after_subject_id, limit)
+    return await store.list_subject_ids_screened_by_older_engine(tx, ENGINE_VERSION, after_subject_id, limit)
 
 
-async def has_outdated_subjects(tx: Tx) -> bool:
+async def has_subjects_screened_by_older_engine(tx: Tx) -> bool:
     """Whether an older engine version screened any subject."""
-    return await store.has_outdated_subjects(tx, ENGINE_VERSION)
+    return await store.has_subjects_screened_by_older_engine(tx, ENGINE_VERSION)
 
 
 async def has_category_coverage_changed(tx: Tx, import_id: UUID) -> bool:
@@ -280,7 +280,7 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored_subject: StoredSubject)
         await store.insert_match(tx, stored_subject.id, hit)
         changed = True
     if (stored_subject.engine_version, stored_subject.obstacle) != (ENGINE_VERSION, obstacle):
-        await store.record_screening_engine_version(tx, stored_subject.id, ENGINE_VERSION, obstacle)
+        await store.record_engine_version_and_obstacle(tx, stored_subject.id, ENGINE_VERSION, obstacle)
     if changed:
         await outbox.emit_internal_event(
             tx, CHANGED, ScreeningChangedEvent(stored_subject.subject.type, stored_subject.subject.id)

@@ -44,8 +44,8 @@ async def save_subject(
 ) -> StoredSubject:
     """Store the subject's current details and lock it. Once monitored, it stays so until ``stop_monitoring_subject``.
 
-    A known subject keeps its obstacle until ``record_screening_engine_version``. A manual result applies only while the
-    names are unchanged.
+    A known subject keeps its obstacle until ``record_engine_version_and_obstacle``. A manual result applies only while
+    the names are unchanged.
     """
     row = await tx.fetchrow(
         f"""
@@ -101,7 +101,7 @@ async def lock_subject_by_id(tx: Tx, stored_subject_id: UUID) -> StoredSubject |
     return _stored(row) if row else None
 
 
-async def record_screening_engine_version(
+async def record_engine_version_and_obstacle(
     tx: Tx, stored_subject_id: UUID, engine_version: int, obstacle: ScreeningObstacle | None
 ) -> None:
     """Record the engine version that screened a subject, and why not all names could be compared."""
@@ -132,7 +132,9 @@ async def set_manual_result(tx: Tx, stored_subject_id: UUID, manual_result: Manu
 
 
 @across_partners("registers")
-async def list_outdated_subject_ids(tx: Tx, engine_version: int, after_id: UUID, limit: int) -> list[UUID]:
+async def list_subject_ids_screened_by_older_engine(
+    tx: Tx, engine_version: int, after_id: UUID, limit: int
+) -> list[UUID]:
     """List watched subjects that an older engine version screened, after an ID, by ID."""
     rows = await tx.fetch(
         "select id from screening_subject where monitored and engine_version < $1 and id > $2 order by id limit $3",
@@ -144,7 +146,7 @@ async def list_outdated_subject_ids(tx: Tx, engine_version: int, after_id: UUID,
 
 
 @across_partners("registers")
-async def has_outdated_subjects(tx: Tx, engine_version: int) -> bool:
+async def has_subjects_screened_by_older_engine(tx: Tx, engine_version: int) -> bool:
     """Whether an older engine version screened any subject."""
     return bool(
         await tx.fetchval(

@@ -191,7 +191,7 @@ class WatchlistRefresh:
     """The schedule of a list, and the outcome of the last attempt. ``failures``: consecutive ones."""
 
     list: str
-    every: timedelta
+    interval: timedelta
     due_at: datetime
     attempted_at: datetime | None
     status: str | None

@@ -99,7 +99,7 @@ def _facts(found: AgentVerification) -> Iterator[Fact]:
         yield "email confirmed", "not asked for"
     else:
         yield "email confirmed", iso_timestamp(found.confirmed_at) if found.confirmed_at else "no"
-    yield "website, as the applicant says", found.organisation_website
+    yield "website, as stated by the applicant", found.organisation_website
     yield "language", found.language
 
 

@@ -27,7 +27,9 @@ async def evaluate_request(
     """Evaluate one request. A second run finds it decided, or adds another evaluation to the evidence."""
     async with context.db.write() as tx:
         wanted = job.details
-        await evaluation_module.evaluate_request(tx, name_threshold, wanted.request, wanted.occasion, wanted.then)
+        await evaluation_module.evaluate_request(
+            tx, name_threshold, wanted.request_id, wanted.occasion, wanted.sandbox_action
+        )
     return JobDone()
 
 

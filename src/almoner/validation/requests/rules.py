@@ -34,8 +34,8 @@ class AcceptanceThresholds:
     The threshold applies to names alone, or to names and addresses together if both sides have one.
     """
 
-    threshold: float
-    max_age: timedelta | None = None
+    min_name_score: float
+    max_data_age: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +163,9 @@ def _data_steps(seen: RequestFacts, rules: AcceptanceThresholds) -> Iterator[Eva
         yield EvaluationStep("source", "pass", "verified_source", *reported)
     age, usual = seen.now - lister.data_as_of, register_rules.max_usual_data_age(seen.registry.code)
     facts: dict[str, object] = {"dataAgeDays": age.days, "usualDays": usual.days}
-    if rules.max_age is not None:
-        facts["greatestDays"] = rules.max_age.days
-    if rules.max_age is not None and age > rules.max_age:
+    if rules.max_data_age is not None:
+        facts["greatestDays"] = rules.max_data_age.days
+    if rules.max_data_age is not None and age > rules.max_data_age:
         yield EvaluationStep("age", "warn", "stale_data", *reported, facts)
     elif age > usual:
         yield EvaluationStep("age", "warn", _OLD_DATA, *reported, facts)
@@ -268,7 +268,7 @@ def _name(
     if agreement is None or seen.listed is None:
         return EvaluationStep("name", "not_applicable", _NOT_LISTED)
     source, day = _source_of(seen)
-    enough = min(matching.LIKELY_SCORE, rules.threshold) if _has_addresses(seen) else rules.threshold
+    enough = min(matching.LIKELY_SCORE, rules.min_name_score) if _has_addresses(seen) else rules.min_name_score
     facts: dict[str, object] = {
         "asked": seen.asked.name,
         "listed": list(seen.listed.registered_names),
@@ -344,13 +344,13 @@ def _address(
         return
     scored = facts | {
         "score": round(agreement.score, 4),
-        "threshold": rules.threshold,
+        "threshold": rules.min_name_score,
         "parts": [_part_fact(part) for part in agreement.parts],
     }
     others = [] if agreement.same_place else _bearers_elsewhere(seen)
     if others:
         scored["bearers"] = len(others)
-    if agreement.score >= rules.threshold and not others:
+    if agreement.score >= rules.min_name_score and not others:
         yield EvaluationStep("address", "pass", "address_agrees", source, day, scored)
     elif agreement.exact and agreement.whole_name and not others and _is_unlikely_elsewhere(seen, agreement):
         yield EvaluationStep("address", "warn", OTHER_ADDRESS, source, day, scored)
@@ -362,7 +362,7 @@ def _address(
         else:
             yield EvaluationStep("address", "unknown", "no_address_to_compare", source, day, facts)
         verdict: StepVerdict = "fail" if name.verdict == "pass" else "warn"
-        code = "match_uncertain" if agreement.score < rules.threshold else "same_name_elsewhere"
+        code = "match_uncertain" if agreement.score < rules.min_name_score else "same_name_elsewhere"
         yield EvaluationStep(MATCH, verdict, code, source, day, scored)
 
 

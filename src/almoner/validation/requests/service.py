@@ -54,9 +54,9 @@ Scope = Partner | AllPartners
 class EvaluateRequestJob(msgspec.Struct, frozen=True):
     """The request to evaluate, why, and the action of a test value."""
 
-    request: UUID
+    request_id: UUID = msgspec.field(name="request")
     occasion: domain.Occasion
-    then: test_values.Action | None = None
+    sandbox_action: test_values.Action | None = msgspec.field(name="then", default=None)
 
 
 EVALUATE: Final = JobKind("validation_requests.evaluate", EvaluateRequestJob)

@@ -74,7 +74,7 @@ class AttemptOutcome:
         return self.succeeded and self.duration <= _FAST_ANSWER
 
 
-def is_fast_if_all_succeeded(outcomes: Sequence[AttemptOutcome]) -> bool | None:
+def is_last_attempt_fast_if_all_succeeded(outcomes: Sequence[AttemptOutcome]) -> bool | None:
     """Whether a receiver that accepted everything was fast in the end; None if it did not accept everything."""
     return outcomes[-1].is_fast if all(answer.succeeded for answer in outcomes) else None
 

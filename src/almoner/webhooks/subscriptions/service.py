@@ -197,7 +197,9 @@ async def record_attempt_outcomes(
 
     Warns the partner after a day of failures alone and suspends the subscription after five (settled 11).
     """
-    fast = {key: domain.is_fast_if_all_succeeded(ended) for key, (_, ended) in outcomes_by_subscription.items()}
+    fast = {
+        key: domain.is_last_attempt_fast_if_all_succeeded(ended) for key, (_, ended) in outcomes_by_subscription.items()
+    }
     before = await store.record_successes_and_lock_others(tx, fast)
     if not before:
         return {}

@@ -25,7 +25,7 @@ from almoner.access.credentials.domain import (
     ThrottlePolicy,
     is_storable_text,
 )
-from almoner.access.credentials.store import AttemptSlot
+from almoner.access.credentials.store import AttemptCounterKey
 from almoner.access.people.domain import MAX_TYPED_NAME, Person, Realm
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Tx
@@ -40,28 +40,28 @@ _ALL_NAMES: Final = UUID(int=0)
 class AttemptSource:
     """Where an attempt comes from. ``device``: a device cookie proved an earlier sign-in of this person.
 
-    ``familiar``: the person signed in from this neighbourhood before.
+    ``is_familiar_network``: the person signed in from this neighbourhood before.
     """
 
     address: str
     device: bytes | None = None
-    familiar: bool = False
+    is_familiar_network: bool = False
 
     @property
     def has_signed_in_before(self) -> bool:
         """Whether the person has signed in from there before."""
-        return self.device is not None or self.familiar
+        return self.device is not None or self.is_familiar_network
 
 
 @dataclass(frozen=True, slots=True)
 class CountedAttempt:
     """An attempt that was allowed and counted.
 
-    ``own``: counters of its source alone; ``shared``: counters that other sources share.
+    ``own_counter``: counters of its source alone; ``shared_counters``: counters that other sources share.
     """
 
-    own: AttemptSlot
-    shared: tuple[AttemptSlot, ...]
+    own_counter: AttemptCounterKey
+    shared_counters: tuple[AttemptCounterKey, ...]
 
 
 def build_attempt_source(
@@ -79,11 +79,11 @@ async def check_and_count_password_attempt(
     """Count a password attempt for a user name. The caller commits. Raises AttemptThrottled."""
     name = await _name_hash(tx, user_name, person)
     own = (realm.id, name, _source_key(source))
-    shared: list[tuple[AttemptSlot, ThrottlePolicy]] = []
+    shared: list[tuple[AttemptCounterKey, ThrottlePolicy]] = []
     if source.device is None:
         everybody = tx.vault.keyed_hash("sign-in-network", b"")
         shared.append(((_ALL_NAMES, everybody, network_of_client(source.address)), NETWORK_THROTTLE))
-        if not source.familiar:
+        if not source.is_familiar_network:
             shared.append(((_ALL_NAMES, everybody, wider_client_network(source.address)), WIDER_NETWORK_THROTTLE))
             shared.append(((realm.id, name, _ANYWHERE), NAME_THROTTLE))
     return await _count_attempt(tx, (own, PASSWORD_THROTTLE), shared)
@@ -101,7 +101,7 @@ async def check_and_count_code_attempt(tx: Tx, person: Person, source: AttemptSo
 
 async def record_successful_attempt(tx: Tx, attempt: CountedAttempt) -> None:
     """The attempt succeeded: clear its source's failures and take it off the shared counters."""
-    await store.uncount_successful_attempt(tx, [attempt.own], attempt.shared)
+    await store.uncount_successful_attempt(tx, [attempt.own_counter], attempt.shared_counters)
 
 
 async def clear_attempts(tx: Tx, person: Person) -> None:
@@ -110,10 +110,10 @@ async def clear_attempts(tx: Tx, person: Person) -> None:
     await store.delete_attempts(tx, person.realm.id, hashes)
 
 
-async def mark_refused_attempt_audited_if_due(tx: Tx, realm: Realm, person: Person | None) -> bool:
+async def claim_audit_of_refused_attempt(tx: Tx, realm: Realm, person: Person | None) -> bool:
     """Whether to audit a refused attempt now: at most one a minute for each person."""
     name = tx.vault.keyed_hash("sign-in-refused", person.id.bytes if person else b"")
-    return await store.mark_refused_attempt_audited_if_due(
+    return await store.claim_audit_of_refused_attempt(
         tx, (realm.id, name, _ANYWHERE), tx.real_now - REFUSAL_LOG_INTERVAL
     )
 
@@ -131,11 +131,11 @@ async def delete_expired(tx: Tx, limit: int = _BATCH) -> int:
 
 
 async def _count_attempt(
-    tx: Tx, own: tuple[AttemptSlot, ThrottlePolicy], shared: Sequence[tuple[AttemptSlot, ThrottlePolicy]]
+    tx: Tx, own: tuple[AttemptCounterKey, ThrottlePolicy], shared: Sequence[tuple[AttemptCounterKey, ThrottlePolicy]]
 ) -> CountedAttempt:
     slots = [own[0], *(slot for slot, _ in shared)]
     limits = [own[1], *(limit for _, limit in shared)]
-    await store.lock_attempt_slots(tx, slots)
+    await store.lock_attempt_counters(tx, slots)
     found = await store.find_failed_attempts(tx, slots)
     waits = [one.next_allowed_at(limit, tx.real_now) for one, limit in zip(found, limits, strict=True) if one]
     if until := max((wait for wait in waits if wait), default=None):

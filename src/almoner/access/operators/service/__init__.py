@@ -360,7 +360,7 @@ async def record_approval(
                 f"{operator.display_name} has already confirmed this (1 of 2). A second operator with the role {role} "
                 f"must confirm it, too, before {waits.expires_at:%Y-%m-%d %H:%M} UTC."
             )
-        if until := await store.find_end_of_operator_dependence(tx, waits.first.by, operator.id):
+        if until := await store.find_time_when_operators_become_independent(tx, waits.first.by, operator.id):
             raise OperatorsNotIndependent(
                 f"{operator.display_name} cannot confirm this after {first.display_name}, because one of them gave or "
                 f"restored the other's access in the last 7 days. Ask another operator with the role {role} to "
@@ -400,7 +400,7 @@ async def ensure_independent_operator(tx: Tx, operator: Person, other_actor_ids:
     """Raises OperatorsNotIndependent if the operator and one of ``other_actor_ids`` recently gave each other access."""
     for person_id in [known for other in other_actor_ids if (known := tx.ids.decode(ID, other))]:
         if person_id != operator.id and (
-            until := await store.find_end_of_operator_dependence(tx, person_id, operator.id)
+            until := await store.find_time_when_operators_become_independent(tx, person_id, operator.id)
         ):
             first = await people.get(tx, OPERATORS, person_id)
             raise OperatorsNotIndependent(
@@ -432,7 +432,7 @@ async def _record_access_grant(tx: Tx, by: AuditContext, person: Person, kind: A
     """Record that an operator granted another access, so that the two are not independent for a week."""
     who = tx.ids.decode(ID, by.actor.id) if by.actor.kind == "operator" else None
     if who and who != person.id:
-        await store.record_access_grant(tx, person.id, who, kind)
+        await store.record_access_granted_by_operator(tx, person.id, who, kind)
 
 
 async def _record(tx: Tx, by: AuditContext, action: str, subject: str, **details: str | bool | Sequence[str]) -> None:

@@ -49,11 +49,11 @@ async def begin_sign_in(
     person has not used before, except for the first sign-in. Raises SignInFailed if they were deactivated.
     """
     secret = _new_secret()
-    ends = tx.real_now + domain.session_lifetime_for_realm(person.realm).longest
+    ends = tx.real_now + domain.session_lifetime_for_realm(person.realm).max_lifetime
     device = domain.device_label(browser.user_agent)
     started = (tx.real_now, authenticated_at or tx.real_now, tx.real_now, ends)
     sign_in = SignIn(tx.new_id(), person.realm, person.id, method, browser.address, device, *started)
-    epoch = await store.find_device_epoch(tx, person.realm, person.id)
+    epoch = await store.find_device_cookie_version(tx, person.realm, person.id)
     known = read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) is not None
     first = not await store.list_recent_ip_addresses(tx, person.realm, person.id, 1)
     if not await store.insert(tx, sign_in, _hash(tx.vault, secret)):
@@ -95,7 +95,7 @@ async def list_by_person(tx: Tx, person: Person) -> list[SignIn]:
 
 async def list_active_sign_ins(tx: Tx, realm: Realm) -> list[SignIn]:
     """Sign-ins of a realm's people that have not ended, the one seen last first."""
-    return await store.list_active_sign_ins(tx, realm, tx.real_now - session_lifetime_for_realm(realm).idle)
+    return await store.list_active_sign_ins(tx, realm, tx.real_now - session_lifetime_for_realm(realm).idle_timeout)
 
 
 async def end_sign_in(tx: Tx, person: Person, sign_in_id: UUID, reason: EndReason, audit_context: AuditContext) -> bool:
@@ -134,11 +134,11 @@ async def end_sso_sign_ins(tx: Tx, realm: Realm, person: Person | None = None) -
 
 async def issue_device_cookie(tx: Tx, person: Person) -> str:
     """Create the cookie that recognises this browser at the person's later sign-ins."""
-    return _sign_device_cookie(tx, person, await store.find_device_epoch(tx, person.realm, person.id))
+    return _sign_device_cookie(tx, person, await store.find_device_cookie_version(tx, person.realm, person.id))
 
 
 def read_device_cookie(
-    vault: Vault, person: Person, device_epoch: int, cookie: str | None, real_now: datetime
+    vault: Vault, person: Person, device_cookie_version: int, cookie: str | None, real_now: datetime
 ) -> bytes | None:
     """The random part of a valid device cookie of this person; None if it is invalid or too old."""
     try:
@@ -146,7 +146,7 @@ def read_device_cookie(
     except ValueError:
         return None
     body, signature = raw[: _RANDOM_BYTES + _TIME_BYTES], raw[_RANDOM_BYTES + _TIME_BYTES :]
-    if not vault.verify_mac("sign-in-device", _device_signature_data(person, device_epoch, body), signature):
+    if not vault.verify_mac("sign-in-device", _device_signature_data(person, device_cookie_version, body), signature):
         return None
     given = datetime.fromtimestamp(int.from_bytes(body[_RANDOM_BYTES:]), UTC)
     return body[:_RANDOM_BYTES] if real_now < given + DEVICE_LIFETIME else None

@@ -228,7 +228,7 @@ async def _attempt_source(tx: Tx, realm: Realm, person: Person | None, browser: 
     whose = person.id if person else UUID(int=0)
     addresses, epoch = (
         await store.list_recent_ip_addresses(tx, realm, whose, _FAMILIAR),
-        await store.find_device_epoch(tx, realm, whose),
+        await store.find_device_cookie_version(tx, realm, whose),
     )
     device = service.read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) if person else None
     return login_attempts.build_attempt_source(browser.address, device, addresses)
@@ -259,7 +259,7 @@ async def _notify_passkey_copy(tx: Tx, person: Person, passkey: Passkey, browser
 
 async def _record_refusal(tx: Tx, realm: Realm, person: Person | None, what: str, browser: Browser) -> None:
     """Audit a refusal, at most once a minute for each person, and once for all unknown user names."""
-    if not await login_attempts.mark_refused_attempt_audited_if_due(tx, realm, person):
+    if not await login_attempts.claim_audit_of_refused_attempt(tx, realm, person):
         return
     subject = tx.ids.encode(realm.person_id_type, person.id) if person else "nobody"
     address, details = browser.address, {"method": what}
@@ -271,7 +271,7 @@ async def _issue_ticket(tx: Tx, person: Person, first: _First) -> str:
     """Create the ticket for the first step; it becomes void with a new password or when all sign-ins end."""
     until = int((tx.real_now + TICKET_LIFETIME).timestamp())
     plain = msgspec.json.encode(
-        [str(person.id), until, await store.find_device_epoch(tx, person.realm, person.id), first]
+        [str(person.id), until, await store.find_device_cookie_version(tx, person.realm, person.id), first]
     )
     sealed = tx.vault.encrypt(plain, context=_TICKET, associated_data=person.realm.id.bytes)
     return urlsafe_b64encode(sealed).decode()
@@ -288,7 +288,7 @@ async def _read_ticket(tx: Tx, realm: Realm, ticket: str, *, hold: bool = False)
         person = await (people.get_for_update if hold else people.get)(tx, realm, UUID(name))
     except (DecryptionFailed, ValueError, NoSuchPerson):
         raise SecondFactorTicketExpired from None
-    if tx.real_now >= datetime.fromtimestamp(until, UTC) or epoch != await store.find_device_epoch(
+    if tx.real_now >= datetime.fromtimestamp(until, UTC) or epoch != await store.find_device_cookie_version(
         tx, realm, person.id
     ):
         raise SecondFactorTicketExpired

@@ -23,7 +23,7 @@ from almoner.access.sso.domain import (
     NoSuchIdentityProvider,
     SsoOption,
     SsoRefused,
-    affects_granted_roles,
+    change_affects_granted_roles,
 )
 from almoner.access.sso.store import find as find
 from almoner.platform.audit import log as audit
@@ -103,7 +103,9 @@ async def save_provider(
         tx.now,
     )
     await store.save(tx, provider)
-    ended = await _revoke_provider_roles(tx, partner) if before and affects_granted_roles(before, provider) else 0
+    ended = (
+        await _revoke_provider_roles(tx, partner) if before and change_affects_granted_roles(before, provider) else 0
+    )
     action = "provider.changed" if before else "provider.set"
     await _record(tx, audit_context, provider, action, secret_changed=provider_settings.secret is not None, ended=ended)
     return provider
@@ -142,7 +144,7 @@ async def consume_state(tx: Tx, partner: Partner, state_hash: bytes, started_at:
 
 async def record_refusal(tx: Tx, partner: Partner, refusal: SsoRefused, *, ip_address: str) -> None:
     """Audit a refused SSO sign-in, at most once a minute, without the provider's message."""
-    if not await login_attempts.mark_refused_attempt_audited_if_due(tx, member_realm(partner), None):
+    if not await login_attempts.claim_audit_of_refused_attempt(tx, member_realm(partner), None):
         return
     subject = tx.ids.encode("partner", partner.id)
     details = {"method": "provider", "reason": refusal.reason.value}

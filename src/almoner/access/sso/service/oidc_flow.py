@@ -41,7 +41,7 @@ class AuthorizationRedirect:
 
     url: str
     cookie_name: str
-    kept: str
+    cookie_value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +62,15 @@ class CallbackRequest:
 
 @dataclass(frozen=True, slots=True)
 class CallbackResult:
-    """The outcome of a callback. ``onward``: the page to redirect to.
+    """The outcome of a callback. ``redirect_path``: the page to redirect to.
 
-    ``entered``: the new sign-in, or the second-factor step; None if already signed in. ``proof``: the new session
-    secret after a reauthentication.
+    ``sign_in_or_second_factor``: the new sign-in, or the second-factor step; None if already signed in.
+    ``renewed_session``: the new session secret after a reauthentication.
     """
 
-    entered: NewSignIn | PendingSecondFactor | None
-    onward: str
-    proof: tuple[SignIn, str] | None = None
+    sign_in_or_second_factor: NewSignIn | PendingSecondFactor | None
+    redirect_path: str
+    renewed_session: tuple[SignIn, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ def calculate_nonprofit_share(donation: Donation, refund_amount: Money) -> Money
     return min(donation.net_amount_for_nonprofit, refund_amount)
 
 
-def calculate_amount_owed_again(donation: Donation, refund_amount: Money) -> Money:
+def calculate_amount_owed_after_failed_refund(donation: Donation, refund_amount: Money) -> Money:
     """The amount that is owed to the nonprofit again if the refund fails."""
     without = replace(donation, withdrawn_minor=donation.withdrawn_minor - refund_amount.minor)
     return without.net_amount_for_nonprofit - donation.net_amount_for_nonprofit

@@ -321,7 +321,7 @@ async def _finish_refund(
 
 
 async def _reverse_refund(tx: Tx, donation: Donation, refund: Refund, by: str | None, reason: str) -> None:
-    back = domain.calculate_amount_owed_again(donation, refund.money)
+    back = domain.calculate_amount_owed_after_failed_refund(donation, refund.money)
     await store.mark_refused(tx, refund.id, back, by, reason)
     await _release_donation(tx, donation, refund)
     transfers = ledger_domain.donation_refund_reversed_transfers(
@@ -352,7 +352,7 @@ def _facts(tx: Tx, refund: Refund) -> Mapping[str, str]:
 async def _release_donation(tx: Tx, donation: Donation, refund: Refund) -> Donation:
     """Make the rest of the donation available for disbursement after a refund has ended; returns the donation."""
     await queue.delete_dead_jobs(tx, SEND.name, str(refund.id))
-    await disbursements.enqueue_fill_batches(tx, Partner(donation.partner_id), donation.organisation_id)
+    await disbursements.enqueue_fill_disbursements(tx, Partner(donation.partner_id), donation.organisation_id)
     return await donations.get(tx, ALL_PARTNERS, donation.id)
 
 

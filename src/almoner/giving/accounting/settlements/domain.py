@@ -139,12 +139,12 @@ class StoredSettlementLine:
 class UnmatchedSettlementLine:
     """A report line that is not booked, with its report's reference.
 
-    ``booked_in``: the reference of the report whose equal line is booked.
+    ``booked_in_report_reference``: the reference of the report whose equal line is booked.
     """
 
-    reference: str
-    booked_in: str | None
-    stored: StoredSettlementLine
+    report_reference: str
+    booked_in_report_reference: str | None
+    stored_line: StoredSettlementLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class PaymentMatch:
     """The records of a payment that a report line names: donation, refunds, disputes, bookings.
 
     ``refunds``: sent refunds of the donation, oldest first; ``debited_refunds``: those with a booked line.
-    ``disputes``: of the payment, oldest first; ``reported``: those with a booked line of this kind.
+    ``disputes``: of the payment, oldest first; ``booked_disputes``: those with a booked line of this kind.
     """
 
     payment: Payment | None
@@ -189,7 +189,7 @@ class PaymentMatch:
     refunds: tuple[Refund, ...] = ()
     debited_refunds: frozenset[UUID] = frozenset()
     disputes: tuple[Dispute, ...] = ()
-    reported: frozenset[UUID] = frozenset()
+    booked_disputes: frozenset[UUID] = frozenset()
 
 
 def mismatch_reason(line: SettlementLine, payment_match: PaymentMatch) -> MismatchReason | None:
@@ -236,7 +236,7 @@ def match_dispute(line: SettlementLine, payment_match: PaymentMatch) -> Dispute 
         return MismatchReason.NOT_WON
     if line.gross.currency != named[0].money.currency:
         return MismatchReason.OTHER_CURRENCY
-    untold = [one for one in named if one.id not in payment_match.reported]
+    untold = [one for one in named if one.id not in payment_match.booked_disputes]
     if not untold:
         return MismatchReason.SETTLED_BEFORE
     return next((one for one in untold if one.money == line.gross), MismatchReason.OTHER_AMOUNT)

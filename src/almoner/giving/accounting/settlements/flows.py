@@ -22,19 +22,19 @@ OnFinished = Callable[[Tx, Settlement], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class ImportProgress:
+class SettlementImportProgress:
     """The progress of an import."""
 
-    done: int
-    lines: int
-    per_second: float
+    booked_line_count: int
+    line_count: int
+    lines_per_second: float
 
 
 async def import_report(
     db: Database,
     provider: str,
     content: bytes,
-    on_progress: Callable[[ImportProgress], None] | None = None,
+    on_progress: Callable[[SettlementImportProgress], None] | None = None,
     on_finished: OnFinished | None = None,
 ) -> Settlement:
     """Import a provider's settlement report; importing it twice has no further effect.
@@ -49,7 +49,7 @@ async def import_report(
 async def import_parsed_report(
     db: Database,
     settlement_report: SettlementReport,
-    on_progress: Callable[[ImportProgress], None] | None = None,
+    on_progress: Callable[[SettlementImportProgress], None] | None = None,
     on_finished: OnFinished | None = None,
 ) -> Settlement:
     """Import a report that is already parsed."""
@@ -63,7 +63,9 @@ async def import_parsed_report(
         if on_progress:
             done = start + len(batch)
             on_progress(
-                ImportProgress(done, len(settlement_report.lines), done / max(perf_counter() - started_at, 1e-6))
+                SettlementImportProgress(
+                    done, len(settlement_report.lines), done / max(perf_counter() - started_at, 1e-6)
+                )
             )
 
     async def finish(tx: Tx) -> Settlement | None:

@@ -301,7 +301,7 @@ async def _load_matches(tx: Tx, provider: str, lines: Iterable[SettlementLine]) 
             refunds=tuple(one for one, _ in given_back),
             debited_refunds=frozenset(one.id for one, debited in given_back if debited),
             disputes=tuple(one for one, _ in disputed.get(name, [])),
-            reported=frozenset(one.id for one, reported in disputed.get(name, []) if kind in reported),
+            booked_disputes=frozenset(one.id for one, reported in disputed.get(name, []) if kind in reported),
         )
     return found
 
@@ -329,7 +329,9 @@ def _reconcile_lines(
             already_booked=known.already_booked or (payment, kind) in booked,
             debited_refunds=known.debited_refunds | debited,
         )
-        known = replace(known, reported=known.reported | {dispute for dispute, of in reported if of is kind})
+        known = replace(
+            known, booked_disputes=known.booked_disputes | {dispute for dispute, of in reported if of is kind}
+        )
         one = _ReconciledLine(replace(stored, reason=domain.mismatch_reason(stored.line, known)), known)
         judged.append(one)
         if one.stored.reason is None:

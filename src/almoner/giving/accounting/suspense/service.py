@@ -21,8 +21,8 @@ from almoner.giving.accounting.suspense.domain import (
     UnallocatedPaymentError,
     UnallocatedPaymentRefundedEvent,
 )
-from almoner.giving.accounting.suspense.store import applied_payment_ids as applied_payment_ids
 from almoner.giving.accounting.suspense.store import count_for_operators as count_for_operators
+from almoner.giving.accounting.suspense.store import list_applied_payment_ids as list_applied_payment_ids
 from almoner.giving.accounting.suspense.store import list_decisions as list_decisions
 from almoner.giving.accounting.suspense.store import list_for_operators as list_for_operators
 from almoner.giving.accounting.suspense.store import lock_by_reference as lock_by_reference
@@ -101,7 +101,7 @@ async def get_for_update(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPay
 
 async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
     """Unallocated payments with one of these statuses, newest first."""
-    return await store.newest_unallocated_payments(tx, statuses, limit)
+    return await store.list_newest(tx, statuses, limit)
 
 
 async def apply_due_rule_actions(tx: Tx, limit: int = BATCH) -> int:

@@ -122,7 +122,7 @@ async def next_decision_at(tx: Tx) -> datetime | None:
     return due
 
 
-async def newest_unallocated_payments(tx: Tx, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
+async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
     """Unallocated payments with one of these statuses, newest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from unallocated_payment where status = any($1) "
@@ -192,7 +192,7 @@ where provider = 'bank_transfer' and split_part(provider_payment, '/', 1) = $1 a
 """
 
 
-async def applied_payment_ids(tx: Tx, reference: str) -> list[UUID]:
+async def list_applied_payment_ids(tx: Tx, reference: str) -> list[UUID]:
     """The payments of donations that operators created from transfers with a reference."""
     return [row["applied_payment_id"] for row in await tx.fetch(_APPLIED_PAYMENTS, reference)]
 

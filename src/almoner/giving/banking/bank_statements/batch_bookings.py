@@ -57,7 +57,9 @@ async def split_batch_booking(
 def _referenced_transfers(named: ReferencedRecords) -> list[ReleasedFileTransfer]:
     """The disbursements of released files that a line names one by one, without their amounts."""
     ours = [one for one in named.disbursements if one.id in named.released]
-    only = len(ours) == len(named.disbursements) and not (named.requests or named.gifts or named.reports)
+    only = len(ours) == len(named.disbursements) and not (
+        named.donation_requests or named.payments or named.provider_payouts
+    )
     return (
         [ReleasedFileTransfer("", one.end_to_end_id, one.money, False) for one in ours]
         if only and len(ours) > 1

@@ -299,30 +299,30 @@ class StatementUpload:
 
 @dataclass(frozen=True, slots=True)
 class PreviewedLine:
-    """What would happen to a new line. ``target``: its match; ``why``: why it would wait.
+    """What would happen to a new line. ``matched_record_id``: its match; ``waiting_reason``: why it would wait.
 
-    ``unallocated``: why its money would pay no donation, although it has the reference of one.
+    ``unallocated_reason``: why its money would pay no donation, although it has the reference of one.
     """
 
     movement: BankMovement
     matched_as: MatchedAs | None = None
-    target: UUID | None = None
-    why: str | None = None
-    unallocated: UnallocatedReason | None = None
+    matched_record_id: UUID | None = None
+    waiting_reason: str | None = None
+    unallocated_reason: UnallocatedReason | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StatementPreview:
-    """What importing a statement would change. ``known``: stored lines; ``new``: others.
+    """What importing a statement would change. ``stored_line_count``: stored lines; ``new_line_count``: others.
 
-    ``lines``: the first of the new ones. ``refused``: why nothing would be imported.
+    ``new_lines``: the first of the new ones. ``refusal_reason``: why nothing would be imported.
     """
 
     statement: BankStatement
-    new: int = 0
-    known: int = 0
-    lines: Sequence[PreviewedLine] = ()
-    refused: str | None = None
+    new_line_count: int = 0
+    stored_line_count: int = 0
+    new_lines: Sequence[PreviewedLine] = ()
+    refusal_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,13 +365,13 @@ class UnreconciledItem:
     ``since``: when it was imported. ``name``: of the line or report. ``minor``: negative for outgoing money.
     """
 
-    what: Literal["provider_line", "bank_statement_line", "provider_payout", "bank_statement"]
+    kind: Literal["provider_line", "bank_statement_line", "provider_payout", "bank_statement"]
     since: datetime
     provider_or_account: str
     name: str
     minor: int
     currency: str
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,9 +406,9 @@ class ReferencedRecords:
     ``matched_records``: those that other lines are matched to. ``released``: disbursements in released payment files.
     """
 
-    requests: Sequence[DonationRequest] = ()
-    gifts: Sequence[Payment] = ()
-    reports: Sequence[ProviderPayout] = ()
+    donation_requests: Sequence[DonationRequest] = ()
+    payments: Sequence[Payment] = ()
+    provider_payouts: Sequence[ProviderPayout] = ()
     disbursements: Sequence[Disbursement] = ()
     duplicate_reason: OpenLineReason | None = None
     matched_records: AbstractSet[tuple[MatchedAs, UUID]] = frozenset()
@@ -591,9 +591,9 @@ def match_movement(
     paid only once people confirm it.
     """
     things: list[MatchTarget] = [
-        *referenced_records.requests,
-        *referenced_records.gifts,
-        *referenced_records.reports,
+        *referenced_records.donation_requests,
+        *referenced_records.payments,
+        *referenced_records.provider_payouts,
         *referenced_records.disbursements,
     ]
     if movement.reversal and movement.minor < 0:  # a reversal is never a duplicate of the movement that it reverses

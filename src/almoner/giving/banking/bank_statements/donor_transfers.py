@@ -121,7 +121,7 @@ async def hold_disbursements_of_reversed_donations(
 
 async def _donation_ids(tx: Tx, payment: Payment, reference: str) -> list[UUID]:
     """The donation with this reference, and those that operators created from transfers with it."""
-    accepted = [await payments.find(tx, one) for one in await suspense.applied_payment_ids(tx, reference)]
+    accepted = [await payments.find(tx, one) for one in await suspense.list_applied_payment_ids(tx, reference)]
     return list(dict.fromkeys([payment.donation_id, *(one.donation_id for one in accepted if one)]))
 
 

@@ -32,21 +32,21 @@ _REFUSED: Final = 2
 """How often a line is tried before it waits with the reason; its record may have changed since it was read."""
 _log: Final = get_logger("almoner.giving")
 
-OnFinished = Callable[[Tx, Sequence[BankStatement], "ImportProgress"], Awaitable[None]]
+OnFinished = Callable[[Tx, Sequence[BankStatement], "StatementImportProgress"], Awaitable[None]]
 """Records who imported, in the transaction that finishes the import."""
 
 
 @dataclass(slots=True)
-class ImportProgress:
-    """The progress of an import: the open lines, and how many of them were matched.
+class StatementImportProgress:
+    """The progress of an import. ``matched_line_count``: how many of the open lines were matched.
 
-    ``kept``: new statements. ``problems``: the parts of the file that were not imported, and why.
+    ``problems``: the parts of the file that were not imported, and why.
     """
 
-    lines: int = 0
-    matched: int = 0
-    kept: int = 0
-    per_second: float = 0.0
+    open_line_count: int = 0
+    matched_line_count: int = 0
+    new_statement_count: int = 0
+    lines_per_second: float = 0.0
     problems: Sequence[str] = ()
 
 
@@ -58,19 +58,19 @@ async def import_statements(
     own_accounts: Mapping[str, OwnAccount] | None = None,
     imported_by: str,
     on_finished: OnFinished,
-    on_progress: Callable[[ImportProgress], None] | None = None,
-) -> ImportProgress:
+    on_progress: Callable[[StatementImportProgress], None] | None = None,
+) -> StatementImportProgress:
     """Store the statements in a file and reconcile every open line that can be.
 
     Importing a file twice has no further effect, and finishes an interrupted import. ``own_accounts``: our accounts by
     currency; without any, only the sandbox accepts statements, of any account. Raises StatementError.
     """
     statements, wrong = await _parse(db, content, mapping, own_accounts)
-    looked = ImportProgress()
+    looked = StatementImportProgress()
     for statement in sorted(statements, key=_oldest_first):
         try:
             async with db.write() as tx:
-                looked.kept += await service.store_statement(tx, statement, imported_by=imported_by)
+                looked.new_statement_count += await service.store_statement(tx, statement, imported_by=imported_by)
         except StatementError as refused:
             if len(statements) == 1:
                 raise
@@ -79,9 +79,9 @@ async def import_statements(
     started, after = perf_counter(), None
     while found := await _open_lines_page(db, after):
         for line_id in found:
-            looked.matched += await _match_line(db, line_id)
-            looked.lines += 1
-        looked.per_second = looked.lines / max(perf_counter() - started, 1e-6)
+            looked.matched_line_count += await _match_line(db, line_id)
+            looked.open_line_count += 1
+        looked.lines_per_second = looked.open_line_count / max(perf_counter() - started, 1e-6)
         if on_progress:
             on_progress(looked)
         after = found[-1]
@@ -125,7 +125,7 @@ async def preview_statements(
             left = max_lines
             for statement in sorted(statements, key=_oldest_first):
                 preview = await preview_statement(tx, statement, left)
-                left -= len(preview.lines)
+                left -= len(preview.new_lines)
                 previews.append(preview)
             raise _RolledBack
     return previews, wrong
@@ -141,7 +141,7 @@ async def preview_statement(tx: Tx, statement: BankStatement, max_count: int) ->
     try:
         await service.store_statement(tx, statement, imported_by="preview")
     except StatementError as refused:
-        return StatementPreview(statement, refused=str(refused))
+        return StatementPreview(statement, refusal_reason=str(refused))
     new = [one for one in await service.line_ids_of_statement(tx, statement) if one not in before]
     refusals = {line_id: await _match_previewed_line(tx, line_id) for line_id in new[:max_count]}
     details = await service.list_details(tx, list(refusals))

@@ -37,20 +37,20 @@ async def propose_matches(
     matched_as = "disbursement_return" if moved.minor > 0 else "disbursement"
     free = [one for one in found if one.kind != "disbursement" or (matched_as, one.record_id) not in taken]
     unique = {(one.kind, one.record_id): one for one in reversed(free)}
-    combined = _combined_requests(moved, unpaid, {one.id for one in referenced_records.requests})
+    combined = _combined_requests(moved, unpaid, {one.id for one in referenced_records.donation_requests})
     ranked = sorted([*unique.values(), *combined], key=lambda one: (not one.is_referenced, abs(one.difference_minor)))
     return ranked[:max_proposals]
 
 
 def _named_in(moved: BankMovement, named: ReferencedRecords) -> list[MatchProposal]:
-    found = [_request(moved, one, is_named=True) for one in named.requests]
+    found = [_request(moved, one, is_named=True) for one in named.donation_requests]
     found += [
         MatchProposal("donation", one.donation_id, "", one.money.minor, one.money.currency, True, moved.minor)
-        for one in named.gifts
+        for one in named.payments
     ]
     found += [
         MatchProposal("provider_payout", one.id, one.reference, one.net_minor, one.currency, True, moved.minor)
-        for one in named.reports
+        for one in named.provider_payouts
     ]
     return found + [_disbursement(moved, one, is_named=True) for one in named.disbursements]
 
@@ -156,7 +156,7 @@ async def _provider_payouts(tx: Tx, moved: BankMovement) -> Sequence[MatchPropos
             False,
             moved.minor,
         )
-        for one in await store.missing_provider_payouts(tx, _LOOKED_AT)
+        for one in await store.list_missing_provider_payouts(tx, _LOOKED_AT)
         if one.payout.currency == moved.currency
     ]
     return [one for one in found if abs(one.difference_minor) * _NEAR <= abs(moved.minor)]

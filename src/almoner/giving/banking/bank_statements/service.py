@@ -46,26 +46,26 @@ from almoner.giving.banking.bank_statements.domain import (
     UnreconciledItem,
 )
 from almoner.giving.banking.bank_statements.store import count_lines as count_lines
+from almoner.giving.banking.bank_statements.store import (
+    count_missing_provider_payouts_and_find_oldest as count_missing_provider_payouts_and_find_oldest,
+)
 from almoner.giving.banking.bank_statements.store import count_unreconciled as count_unreconciled
 from almoner.giving.banking.bank_statements.store import find_missing_provider_payout as find_missing_provider_payout
+from almoner.giving.banking.bank_statements.store import (
+    find_movements_of_unallocated_payments as find_movements_of_unallocated_payments,
+)
 from almoner.giving.banking.bank_statements.store import find_unallocated_reason as find_unallocated_reason
 from almoner.giving.banking.bank_statements.store import (
     last_covered_day_by_account_and_currency as last_covered_day_by_account_and_currency,
 )
 from almoner.giving.banking.bank_statements.store import list_details as list_details
 from almoner.giving.banking.bank_statements.store import list_lines as list_lines
+from almoner.giving.banking.bank_statements.store import list_missing_provider_payouts as list_missing_provider_payouts
 from almoner.giving.banking.bank_statements.store import list_page as list_page
 from almoner.giving.banking.bank_statements.store import list_statements as list_statements
-from almoner.giving.banking.bank_statements.store import (
-    missing_provider_payout_count_and_oldest as missing_provider_payout_count_and_oldest,
-)
-from almoner.giving.banking.bank_statements.store import missing_provider_payouts as missing_provider_payouts
-from almoner.giving.banking.bank_statements.store import (
-    movements_of_unallocated_payments as movements_of_unallocated_payments,
-)
 from almoner.giving.banking.bank_statements.store import oldest_open_line_at as oldest_open_line_at
 from almoner.giving.banking.bank_statements.store_gaps import find_gap as find_gap
-from almoner.giving.banking.bank_statements.store_gaps import statement_gaps as statement_gaps
+from almoner.giving.banking.bank_statements.store_gaps import list_statement_gaps as list_statement_gaps
 from almoner.giving.banking.bank_statements.store_uploads import list_uploads as list_uploads
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import OwnAccount
@@ -161,9 +161,9 @@ async def store_statement(tx: Tx, statement: BankStatement, *, imported_by: str)
     await store.lock_account(tx, account)
     recurrence, parts = await store.find_statement_number_and_file_count(tx, statement)
     if statement.export and (days := statement.date_range):
-        known = await store.stored_movements_of_account_exports(tx, account, statement.currency, *days)
+        known = await store.list_stored_movements_of_account_exports(tx, account, statement.currency, *days)
     else:
-        known = await store.stored_movements_of_statement(tx, account, name, recurrence) if parts else []
+        known = await store.list_stored_movements_of_statement(tx, account, name, recurrence) if parts else []
     new = domain.find_new_lines(statement, known)
     if new or not parts:
         await store.insert(tx, statement, new, (recurrence, parts + 1), imported_by)
@@ -234,21 +234,21 @@ async def record_provider_payout_explanation(
         raise NotFound
 
 
-async def unreconciled_items(tx: Tx, limit: int) -> list[UnreconciledItem]:
+async def list_unreconciled_items(tx: Tx, limit: int) -> list[UnreconciledItem]:
     """Everything that is unreconciled, oldest first (M7)."""
     lines = [_unbooked_item(one) for one in await settlements.list_unmatched_lines(tx, limit)]
     lines += [_open_line_item(tx, one) for one in await list_lines(tx, limit, any_status=False)]
-    lines += [_missing_provider_payout_item(one) for one in await missing_provider_payouts(tx, limit)]
-    lines += [_gap_item(tx, one) for one in await statement_gaps(tx, limit)]
+    lines += [_missing_provider_payout_item(one) for one in await list_missing_provider_payouts(tx, limit)]
+    lines += [_gap_item(tx, one) for one in await list_statement_gaps(tx, limit)]
     return sorted(lines, key=lambda one: one.since)[:limit]
 
 
 def _unbooked_item(one: UnmatchedSettlementLine) -> UnreconciledItem:
-    line, why = one.stored.line, one.stored.reason
-    name = f"{one.reference} {line.kind} {line.payment}"
+    line, why = one.stored_line.line, one.stored_line.reason
+    name = f"{one.report_reference} {line.kind} {line.payment}"
     money = line.signed_gross_minor, line.gross.currency
     return UnreconciledItem(
-        "provider_line", one.stored.since, one.stored.provider, name, *money, why.explanation if why else ""
+        "provider_line", one.stored_line.since, one.stored_line.provider, name, *money, why.explanation if why else ""
     )
 
 
@@ -277,14 +277,14 @@ def _gap_item(tx: Tx, gap: StatementGap) -> UnreconciledItem:
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: unreconciled items and the age of the oldest."""
     lines, reports = await count_unreconciled(tx)
-    missing = await statement_gaps(tx, PAGE_SIZE)
+    missing = await list_statement_gaps(tx, PAGE_SIZE)
     unbooked = sum(one.lines for one in await settlements.sum_unmatched_lines_by_currency(tx))
     telemetry.bank_lines_open.set(lines)
     telemetry.bank_reports_open.set(reports)
     oldest = {
         "provider_line": [_unbooked_item(one) for one in await settlements.list_unmatched_lines(tx, 1)],
         "bank_statement_line": [_open_line_item(tx, one) for one in await list_lines(tx, 1, any_status=False)],
-        "provider_payout": [_missing_provider_payout_item(one) for one in await missing_provider_payouts(tx, 1)],
+        "provider_payout": [_missing_provider_payout_item(one) for one in await list_missing_provider_payouts(tx, 1)],
         "bank_statement": [_gap_item(tx, one) for one in missing[:1]],
     }
     for (kind, found), count in zip(oldest.items(), (unbooked, lines, reports, len(missing)), strict=True):
@@ -331,7 +331,7 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
         found is OpenLineReason.TAKEN_BACK and line.reason is not found
     ):  # so that on the first attempt an operator may release it meanwhile
         await donor_transfers.hold_disbursements_of_reversed_donations(
-            tx, line, [*named.gifts, *await _reversed_payments(tx, line)]
+            tx, line, [*named.payments, *await _reversed_payments(tx, line)]
         )
     if found is OpenLineReason.OTHER_STATE and line.reason is not found:
         await _hold_returned_money(tx, line, named)
@@ -387,12 +387,12 @@ async def _load_references(tx: Tx, line: BankLine) -> tuple[ReferencedRecords, b
     )
     similar = await store.find_possible_duplicates_with_certainty(tx, line)
     duplicate = domain.possible_duplicate_reason(moved, similar)
-    reports = await store.referenced_provider_payouts(tx, moved, _DAYS, _LEAST_REFERENCE)
+    reports = await store.find_referenced_provider_payouts(tx, moved, _DAYS, _LEAST_REFERENCE)
     matchable = [*found, *(one.id for one in reports)]
     named = ReferencedRecords(
-        requests=[await donation_requests.get(tx, ALL_PARTNERS, one) for one in asked if one is not None],
-        gifts=list(gifts.values()),
-        reports=reports,
+        donation_requests=[await donation_requests.get(tx, ALL_PARTNERS, one) for one in asked if one is not None],
+        payments=list(gifts.values()),
+        provider_payouts=reports,
         disbursements=[await disbursements.get(tx, ALL_PARTNERS, one) for one in found],
         duplicate_reason=duplicate,
         matched_records=await store.find_matched_records(tx, matchable) if matchable else set(),
@@ -408,7 +408,7 @@ async def propose_matches(tx: Tx, line: BankLine, max_proposals: int) -> list[Ma
 
 
 async def _reversed_payments(tx: Tx, line: BankLine) -> list[Payment]:
-    found = [await payments.find(tx, one) for one in await store.payment_ids_reversed_by_line(tx, line)]
+    found = [await payments.find(tx, one) for one in await store.list_payment_ids_reversed_by_line(tx, line)]
     return [one for one in found if one is not None]
 
 
@@ -519,7 +519,7 @@ async def assign_line_to_provider_payout(
         raise StatementError(
             f"There is no settlement report {reference} from {provider}: see `almoner settlements list`."
         )
-    await _assign_checked(tx, line, ReferencedRecords(reports=[report]), assigned_by)
+    await _assign_checked(tx, line, ReferencedRecords(provider_payouts=[report]), assigned_by)
 
 
 async def assign_line_to_disbursement(tx: Tx, line_id: UUID, disbursement_id: UUID, *, assigned_by: str) -> None:
@@ -538,7 +538,7 @@ async def _assign_checked(tx: Tx, line: BankLine, named: ReferencedRecords, by: 
 
     Amount, currency and state must fit all the same. Raises StatementError.
     """
-    things = [*(one.id for one in named.reports), *(one.id for one in named.disbursements)]
+    things = [*(one.id for one in named.provider_payouts), *(one.id for one in named.disbursements)]
     found = domain.match_movement(
         line.movement, replace(named, matched_records=await store.find_matched_records(tx, things))
     )

@@ -93,7 +93,7 @@ async def find_statement_number_and_file_count(tx: Tx, statement: BankStatement)
     return (known or 0) + 1, 0
 
 
-async def stored_movements_of_statement(
+async def list_stored_movements_of_statement(
     tx: Tx, account: str, reference: str, statement_number: int
 ) -> list[BankMovement]:
     """The stored movements of a statement."""
@@ -111,7 +111,7 @@ async def stored_movements_of_statement(
     return [BankMovement(*row) for row in rows]
 
 
-async def stored_movements_of_account_exports(
+async def list_stored_movements_of_account_exports(
     tx: Tx, account: str, currency: str, first_day: date, last_day: date
 ) -> list[BankMovement]:
     """The stored movements of an account's exports for some days."""
@@ -245,7 +245,7 @@ async def find_unallocated_reason(tx: Tx, line_id: UUID) -> UnallocatedReason | 
 _MOVEMENT_OF_LINE: Final = ", ".join(f"b.{column.strip()}" for column in _MOVEMENT.split(","))
 
 
-async def movements_of_unallocated_payments(
+async def find_movements_of_unallocated_payments(
     tx: Tx, unallocated_payment_ids: Sequence[UUID]
 ) -> dict[UUID, BankMovement]:
     """The bank transfers by which unallocated payments arrived; not the provider payouts that contain card payments."""
@@ -419,7 +419,7 @@ async def is_bank_reference_matched_elsewhere(tx: Tx, line: BankLine, matched_as
     )
 
 
-async def payment_ids_reversed_by_line(tx: Tx, line: BankLine) -> list[UUID]:
+async def list_payment_ids_reversed_by_line(tx: Tx, line: BankLine) -> list[UUID]:
     """The payments of donations that a line reverses, by the bank reference of the original line."""
     rows = await tx.fetch(
         """
@@ -448,7 +448,7 @@ async def find_provider_payout(tx: Tx, provider: str, reference: str) -> Provide
     return ProviderPayout(*row) if row else None
 
 
-async def referenced_provider_payouts(
+async def find_referenced_provider_payouts(
     tx: Tx, movement: BankMovement, within_days: int, min_reference_length: int
 ) -> list[ProviderPayout]:
     """Provider payouts of the days around a line whose reference is in its text."""
@@ -483,7 +483,7 @@ select s.provider, s.settled_on, s.id, s.reference, s.currency, s.net_minor, s.i
 """
 
 
-async def missing_provider_payouts(
+async def list_missing_provider_payouts(
     tx: Tx, limit: int, after: tuple[datetime, UUID] | None = None
 ) -> list[MissingProviderPayout]:
     """Provider payouts without a bank line, oldest first. ``after``: the last one of the previous page."""
@@ -498,7 +498,7 @@ async def missing_provider_payouts(
     return [_missing_provider_payout(row) for row in rows]
 
 
-async def missing_provider_payout_count_and_oldest(tx: Tx, max_count: int) -> tuple[int, datetime | None]:
+async def count_missing_provider_payouts_and_find_oldest(tx: Tx, max_count: int) -> tuple[int, datetime | None]:
     """Count provider payouts without a bank line up to ``max_count``, with the import of the oldest."""
     [counted] = await tx.fetch(
         f"""

@@ -16,7 +16,7 @@ select * from (
 """
 
 
-async def statement_gaps(tx: Tx, limit: int, after: tuple[datetime, UUID] | None = None) -> list[StatementGap]:
+async def list_statement_gaps(tx: Tx, limit: int, after: tuple[datetime, UUID] | None = None) -> list[StatementGap]:
     """Statements whose previous statement is missing, by import. ``after``: the last one seen."""
     rows = await tx.fetch(
         f"""

@@ -67,9 +67,9 @@ class TransliteratedText:
     """A payee's text that the bank gets in other characters than entered."""
 
     account_id: UUID
-    name: str
-    text: str
-    sent: str
+    field_name: str
+    entered_text: str
+    sent_text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +77,17 @@ class CreditTransferInitiation:
     """A payment order with its credit transfers, to be written as pain.001."""
 
     message_id: str
-    own: OwnAccount
+    own_account: OwnAccount
     created_at: datetime
     execution_date: date
-    payments: Sequence[CreditTransfer]
+    transfers: Sequence[CreditTransfer]
 
     @property
     def total(self) -> Money:
         """The control sum."""
-        return Money(sum(one.disbursement.money.minor for one in self.payments), self.own.single_release_limit.currency)
+        return Money(
+            sum(one.disbursement.money.minor for one in self.transfers), self.own_account.single_release_limit.currency
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +177,9 @@ class StatusReport:
     original_message_id: str
     original_message_name_id: str
     sha256: bytes
-    whole: GroupStatus
-    batches: tuple[tuple[str, GroupStatus], ...]
-    transactions: tuple[TransactionStatus, ...]
+    file_status: GroupStatus
+    batch_statuses: tuple[tuple[str, GroupStatus], ...]
+    transaction_statuses: tuple[TransactionStatus, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +224,10 @@ def bank_outcomes(
     """
     if found := [*_content_problems(status_report, requested_transfers), *_unknown_codes(status_report)]:
         raise PaymentFileError("; ".join(found))
-    singles = {one.end_to_end_id: one.status for one in status_report.transactions if one.status}
-    batches = {name: part.status for name, part in status_report.batches if part.status}
+    singles = {one.end_to_end_id: one.status for one in status_report.transaction_statuses if one.status}
+    batches = {name: part.status for name, part in status_report.batch_statuses if part.status}
     reported = {
-        one: singles.get(one) or batches.get(its.batch) or status_report.whole.status
+        one: singles.get(one) or batches.get(its.batch) or status_report.file_status.status
         for one, its in requested_transfers.items()
     }
     return {
@@ -241,16 +243,16 @@ def _content_problems(
     """Report payments that differ from ours in number, sum, amount or currency, as the bank states them."""
     if not status_report.original_message_name_id.startswith(_FORM):
         yield f"the answer is about a message {status_report.original_message_name_id[:_QUOTED]!r}, which ours is not"
-    yield from _sum_problems("a file", status_report.whole, list(requested_transfers.values()))
+    yield from _sum_problems("a file", status_report.file_status, list(requested_transfers.values()))
     batches = {its.batch for its in requested_transfers.values()}
-    for name, part in status_report.batches:
+    for name, part in status_report.batch_statuses:
         if name in batches:
             yield from _sum_problems(
                 f"a batch {name!r}", part, [its for its in requested_transfers.values() if its.batch == name]
             )
         elif name not in _NOTHING:
             yield f"the file has no batch {name[:_QUOTED]!r}"
-    for one in status_report.transactions:
+    for one in status_report.transaction_statuses:
         named = repr(one.end_to_end_id[:_QUOTED])
         if (ours := requested_transfers.get(one.end_to_end_id)) is None:
             yield f"no payment of the file is {named}"
@@ -275,15 +277,15 @@ def _control_sum(payments: Sequence[RequestedTransfer]) -> Decimal:
 
 def _unknown_codes(status_report: StatusReport) -> Iterator[str]:
     stated = [
-        status_report.whole.status,
-        *(part.status for _, part in status_report.batches),
-        *(one.status for one in status_report.transactions),
+        status_report.file_status.status,
+        *(part.status for _, part in status_report.batch_statuses),
+        *(one.status for one in status_report.transaction_statuses),
     ]
     for code in sorted({one.code for one in stated if one} - _OUTCOME_BY_CODE.keys()):
         yield f"the status {code[:_QUOTED]!r} is none that we know"
-    if len({one.end_to_end_id for one in status_report.transactions}) < len(status_report.transactions):
+    if len({one.end_to_end_id for one in status_report.transaction_statuses}) < len(status_report.transaction_statuses):
         yield "one payment is named twice"
-    reported = [(name, part.status.code) for name, part in status_report.batches if part.status]
+    reported = [(name, part.status.code) for name, part in status_report.batch_statuses if part.status]
     if len(dict(reported)) < len(set(reported)):
         yield "one batch has two statuses"
 

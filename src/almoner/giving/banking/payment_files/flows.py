@@ -28,16 +28,17 @@ _log: Final = get_logger("almoner.giving")
 class StatusReportResult:
     """The result of importing a status report.
 
-    ``contradicted_disbursement_ids``: disbursements for which the bank contradicts itself, now on hold. ``refused``:
-    disbursements that could not be updated, with the reasons; the report is then not complete.
+    ``contradicted_disbursement_ids``: disbursements for which the bank contradicts itself, now on hold.
+    ``refused_disbursements``: disbursements that could not be updated, with the reasons; the report is then not
+    complete.
     """
 
     file: PaymentFile
     counts: dict[BankOutcome, int]
-    confirmed: int = 0
+    confirmed_count: int = 0
     returned_count: int = 0
     contradicted_disbursement_ids: list[UUID] = field(default_factory=list)
-    refused: list[tuple[UUID, str]] = field(default_factory=list)
+    refused_disbursements: list[tuple[UUID, str]] = field(default_factory=list)
 
 
 async def import_status_report(
@@ -56,7 +57,7 @@ async def import_status_report(
             await _apply_outcome(db, reported, disbursement_id, verdict, words, imported_by)
     if stated:
         async with db.write() as tx:
-            if not reported.refused:
+            if not reported.refused_disbursements:
                 await service.record_status_report(tx, file, answer, reported.counts, imported_by=imported_by)
             await on_finished(tx, file, reported.counts)
     return reported
@@ -82,10 +83,10 @@ async def _apply_outcome(
             why = str(refused)
             break
         else:
-            reported.confirmed += verdict is BankOutcome.PAID
+            reported.confirmed_count += verdict is BankOutcome.PAID
             reported.returned_count += verdict is BankOutcome.REJECTED
         return
-    reported.refused.append((disbursement_id, why))
+    reported.refused_disbursements.append((disbursement_id, why))
 
 
 async def _compare_outcome(

@@ -49,15 +49,15 @@ def render_pain001(transfer_initiation: CreditTransferInitiation) -> bytes:
     """Write a pain.001.001.09 file. Raises PaymentFileError."""
     batches = [
         _batch(transfer_initiation, sepa, list(some))
-        for sepa, some in groupby(sorted(transfer_initiation.payments, key=_sort_key), key=_is_sepa)
+        for sepa, some in groupby(sorted(transfer_initiation.transfers, key=_sort_key), key=_is_sepa)
     ]
-    total, count = _decimal(transfer_initiation.total), str(len(transfer_initiation.payments))
+    total, count = _decimal(transfer_initiation.total), str(len(transfer_initiation.transfers))
     head = pain.GroupHeader85(
         msg_id=transfer_initiation.message_id,
         cre_dt_tm=_moment(transfer_initiation.created_at),
         nb_of_txs=count,
         ctrl_sum=total,
-        initg_pty=_party(transfer_initiation.own.name, None),
+        initg_pty=_party(transfer_initiation.own_account.name, None),
     )
     initiation = pain.CustomerCreditTransferInitiationV09(grp_hdr=head, pmt_inf=batches)
     document = pain.Document(cstmr_cdt_trf_initn=initiation)
@@ -77,7 +77,7 @@ def _is_sepa(one: CreditTransfer) -> bool:
 
 
 def _batch(order: CreditTransferInitiation, sepa: bool, payments: list[CreditTransfer]) -> Any:
-    own = order.own
+    own = order.own_account
     total = Money(sum(one.disbursement.money.minor for one in payments), own.single_release_limit.currency)
     level = pain.PaymentTypeInformation26(svc_lvl=[pain.ServiceLevel8Choice(cd="SEPA")]) if sepa else None
     return pain.PaymentInstruction30(
@@ -190,9 +190,9 @@ def parse_pain002(content: bytes) -> StatusReport:
         original_message_id=original,
         original_message_name_id=iso20022.element_text_at_path(about, "OrgnlMsgNmId") or "",
         sha256=digest,
-        whole=_group_status(about, "GrpSts"),
-        batches=tuple((_batch_id(some), _group_status(some, "PmtInfSts")) for some in batches),
-        transactions=tuple(
+        file_status=_group_status(about, "GrpSts"),
+        batch_statuses=tuple((_batch_id(some), _group_status(some, "PmtInfSts")) for some in batches),
+        transaction_statuses=tuple(
             _transaction_status(one, _batch_id(some))
             for some in batches
             for one in iso20022.child_elements(some, "TxInfAndSts")

@@ -30,12 +30,12 @@ from almoner.giving.banking.payment_files.store import count_for_operators as co
 from almoner.giving.banking.payment_files.store import (
     count_unconfirmed_disbursements as count_unconfirmed_disbursements,
 )
-from almoner.giving.banking.payment_files.store import file_id_of_disbursement as file_id_of_disbursement
+from almoner.giving.banking.payment_files.store import find_file_id_of_disbursement as find_file_id_of_disbursement
 from almoner.giving.banking.payment_files.store import is_in_released_file as is_in_released_file
 from almoner.giving.banking.payment_files.store import list_for_operators as list_for_operators
+from almoner.giving.banking.payment_files.store import list_newest as list_newest
 from almoner.giving.banking.payment_files.store import list_status_reports as list_status_reports
-from almoner.giving.banking.payment_files.store import newest_files as newest_files
-from almoner.giving.banking.payment_files.store import transfers_of_file as transfers_of_file
+from almoner.giving.banking.payment_files.store import list_transfers_of_file as list_transfers_of_file
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import Disbursement
 from almoner.giving.disbursing.payee_bank_accounts import domain as payee_accounts
@@ -72,12 +72,12 @@ _NOT_RELEASED: Final = {
 class FileCreationResult:
     """A new payment file, and the disbursements left out of it.
 
-    ``held``: disbursements to nonprofits that were flagged or put on hold after sending.
+    ``disbursements_on_hold``: disbursements to nonprofits that were flagged or put on hold after sending.
     """
 
     file: PaymentFile | None
     disbursements_without_account: list[Disbursement]
-    held: list[Disbursement]
+    disbursements_on_hold: list[Disbursement]
 
 
 async def create_file(tx: Tx, own_account: OwnAccount, execution_date: date, *, created_by: str) -> FileCreationResult:
@@ -90,7 +90,7 @@ async def create_file(tx: Tx, own_account: OwnAccount, execution_date: date, *, 
     if not today <= execution_date <= today + timedelta(days=_DAYS_AHEAD):
         raise PaymentFileError(f"The execution date must be today or at most {_DAYS_AHEAD} days ahead.")
     sent = await _sent_disbursements(tx, own_account.single_release_limit.currency)
-    stopped = await store.disbursement_ids_on_hold(tx, [one.id for one in sent])
+    stopped = await store.find_disbursement_ids_on_hold(tx, [one.id for one in sent])
     held = [one for one in sent if one.id in stopped]
     waiting = [one for one in sent if one.id not in stopped]
     homes = await payee_bank_accounts.approved_payees_by_organisation(
@@ -134,8 +134,8 @@ def parse_status_report(content: bytes) -> StatusReport:
 async def _sent_disbursements(tx: Tx, currency: str) -> list[Disbursement]:
     found: list[Disbursement] = []
     after: UUID | None = None
-    while some := await disbursements.sent_disbursements(tx, currency, after, _PAGE):
-        taken = await store.disbursement_ids_in_files(tx, [one.id for one in some])
+    while some := await disbursements.list_sent_disbursements(tx, currency, after, _PAGE):
+        taken = await store.find_disbursement_ids_in_files(tx, [one.id for one in some])
         found += [one for one in some if one.id not in taken]
         after = some[-1].id
     return found
@@ -156,8 +156,8 @@ def _new_file(tx: Tx, file_id: UUID, order: CreditTransferInitiation, content: b
         id=file_id,
         message_id=order.message_id,
         total=order.total,
-        payments=len(order.payments),
-        single_release_limit=order.own.single_release_limit,
+        payments=len(order.transfers),
+        single_release_limit=order.own_account.single_release_limit,
         execution_date=order.execution_date,
         sha256=sha256(content).digest(),
         encrypted_content=tx.vault.encrypt(zlib.compress(content), context=_CONTEXT, associated_data=file_id.bytes),
@@ -197,7 +197,7 @@ async def transliterated_texts(tx: Tx, file_id: UUID, limit: int | None = None) 
     """The payees' texts in a file that the bank gets in other characters than entered. ``limit``: of payees."""
     return [
         TransliteratedText(account_id, name, text, sent)
-        for account_id, holder, address in await store.payees_with_changed_texts(tx, file_id, limit)
+        for account_id, holder, address in await store.list_payees_with_transliterated_texts(tx, file_id, limit)
         for name, text, sent in payee_accounts.transliterated_texts(holder, address)
     ]
 
@@ -280,7 +280,7 @@ async def evaluate_status_report(
         )
     if await store.has_status_report(tx, status_report.sha256):
         return file, {}
-    payments = await store.transfers_of_file(tx, file.id)
+    payments = await store.list_transfers_of_file(tx, file.id)
     asked = {
         end_to_end: RequestedTransfer(_batch_name(file.message_id, money, scheme, shown), money)
         for _, end_to_end, scheme, shown, money, _ in payments

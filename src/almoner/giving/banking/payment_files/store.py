@@ -80,7 +80,7 @@ async def get_for_update(tx: Tx, file_id: UUID) -> PaymentFile | None:
     return _file(row) if row else None
 
 
-async def newest_files(tx: Tx, limit: int) -> list[PaymentFile]:
+async def list_newest(tx: Tx, limit: int) -> list[PaymentFile]:
     """The newest files."""
     return [
         _file(row) for row in await tx.fetch(f"select {_COLUMNS} from payment_file order by id desc limit $1", limit)
@@ -104,7 +104,7 @@ async def count_for_operators(tx: Tx, status: PaymentFileStatus | None, max_coun
     return await keyset.count_up_to(tx, "payment_file", keyset.equality_conditions({"status": status}), max_count)
 
 
-async def file_id_of_disbursement(tx: Tx, disbursement_id: UUID) -> UUID | None:
+async def find_file_id_of_disbursement(tx: Tx, disbursement_id: UUID) -> UUID | None:
     """The file with a disbursement, unless it was withdrawn; None if there is none."""
     found: UUID | None = await tx.fetchval(
         "select file_id from payment_file_transaction where disbursement_id = $1 and active", disbursement_id
@@ -141,7 +141,7 @@ _DISBURSEMENTS_IN_FILES: Final = (
 )
 
 
-async def disbursement_ids_in_files(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
+async def find_disbursement_ids_in_files(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
     """Return the disbursements that are in a file that was not withdrawn."""
     return {row[0] for row in await tx.fetch(_DISBURSEMENTS_IN_FILES, disbursement_ids)}
 
@@ -152,7 +152,7 @@ select d.id from disbursement d where d.id = any($1::uuid[]) and disbursement_is
 
 
 @across_partners("banking")
-async def disbursement_ids_on_hold(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
+async def find_disbursement_ids_on_hold(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
     """Which of these disbursements are on hold, so must not be paid now."""
     return {row[0] for row in await tx.fetch(_HELD_DISBURSEMENTS, disbursement_ids)}
 
@@ -208,7 +208,7 @@ class PaymentFileTransfer(NamedTuple):
 
 
 @across_partners("banking")
-async def transfers_of_file(tx: Tx, file_id: UUID, limit: int | None = None) -> list[PaymentFileTransfer]:
+async def list_transfers_of_file(tx: Tx, file_id: UUID, limit: int | None = None) -> list[PaymentFileTransfer]:
     """A file's payments: end-to-end ID, account scheme and number, amount, and account holder."""
     rows = await tx.fetch(
         """
@@ -231,7 +231,7 @@ class FilePayee(NamedTuple):
     address: Address
 
 
-async def payees_with_changed_texts(tx: Tx, file_id: UUID, limit: int | None) -> list[FilePayee]:
+async def list_payees_with_transliterated_texts(tx: Tx, file_id: UUID, limit: int | None) -> list[FilePayee]:
     """The holders and addresses of the accounts of a file, each once, of which banks may get other characters."""
     rows = await tx.fetch(
         """

@@ -18,13 +18,13 @@ from almoner.platform.events import outbox
 
 async def find_awaited_transfer_payment(tx: Tx, donation: Donation) -> Payment | None:
     """The awaited bank transfer of a donation, None if it has none."""
-    payment = await payments.current_attempt(tx, donation.id)
+    payment = await payments.find_current_attempt(tx, donation.id)
     return payment if payment is not None and payment.provider == BANK_TRANSFER and payment.is_payable else None
 
 
 async def find_newest_transfer_payment(tx: Tx, donation: Donation) -> Payment | None:
     """The newest bank transfer of a donation, awaited or not; None if it is paid otherwise."""
-    payment = await payments.current_attempt(tx, donation.id)
+    payment = await payments.find_current_attempt(tx, donation.id)
     return payment if payment is not None and payment.provider == BANK_TRANSFER else None
 
 

@@ -222,11 +222,11 @@ class PaymentOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class DeclineSource:
-    """The partner and browser behind a payment on which a card was declined."""
+class CardTestingSuspect:
+    """The partner and browser of a payment on which a card was declined."""
 
     partner_id: UUID
-    visitor: BrowserFingerprint
+    browser: BrowserFingerprint
 
 
 @dataclass(frozen=True, slots=True)

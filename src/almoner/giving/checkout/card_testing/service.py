@@ -23,7 +23,9 @@ from almoner.giving.checkout.card_testing.domain import (
     PaymentOutcome,
     RateLimitReason,
 )
-from almoner.giving.checkout.card_testing.store import active_alert_ends_by_partner as active_alert_ends_by_partner
+from almoner.giving.checkout.card_testing.store import (
+    list_active_alert_ends_by_partner as list_active_alert_ends_by_partner,
+)
 from almoner.kit.time import iso_timestamp
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Partner, Tx
@@ -82,12 +84,12 @@ async def record_payment_attempt(
 
 async def record_payment_outcome(tx: Tx, limits: CardTestingLimits, outcome: PaymentOutcome) -> None:
     """Count a payment's declines once, block their sources, and detect attacks."""
-    suspect = await store.record_outcome_and_find_decline_source(tx, outcome)
+    suspect = await store.record_outcome_and_find_card_testing_suspect(tx, outcome)
     if suspect is None:
         return
     partner = Partner(suspect.partner_id)
-    recent = await store.recent_declines(tx, partner, suspect.visitor)
-    if sources := domain.sources_to_block(suspect.visitor, recent, limits):
+    recent = await store.count_recent_declines(tx, partner, suspect.browser)
+    if sources := domain.sources_to_block(suspect.browser, recent, limits):
         await store.block_sources(tx, sources)
     if domain.is_under_attack(recent, limits) and await store.raise_alert(
         tx, partner, recent.declines, recent.attempts
@@ -161,7 +163,7 @@ def digits_of_email_code(tx: Tx, code_id: UUID) -> str:
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the next records are a day old and due for deletion."""
-    oldest = await store.oldest_record_at(tx)
+    oldest = await store.oldest_card_testing_record_at(tx)
     return tx.now if oldest is not None and oldest <= tx.real_now - DAY else None
 
 

@@ -14,7 +14,7 @@ from almoner.giving.checkout.card_testing.domain import (
     DAY,
     HOUR,
     BrowserFingerprint,
-    DeclineSource,
+    CardTestingSuspect,
     EmailCode,
     PartnerEmailCode,
     PaymentOutcome,
@@ -125,8 +125,10 @@ async def insert_payment_attempt(
     )
 
 
-async def record_outcome_and_find_decline_source(tx: Tx, payment_outcome: PaymentOutcome) -> DeclineSource | None:
-    """Store the outcome of a payment; returns its source if newly declined cards were reported, or None."""
+async def record_outcome_and_find_card_testing_suspect(
+    tx: Tx, payment_outcome: PaymentOutcome
+) -> CardTestingSuspect | None:
+    """Store the outcome of a payment; returns its partner and browser if it reports newly declined cards."""
     row = await tx.fetchrow(
         """
         with before as (
@@ -152,11 +154,11 @@ async def record_outcome_and_find_decline_source(tx: Tx, payment_outcome: Paymen
     return (
         None
         if row is None
-        else DeclineSource(row["partner_id"], BrowserFingerprint(row["address_hash"], row["device_hash"]))
+        else CardTestingSuspect(row["partner_id"], BrowserFingerprint(row["address_hash"], row["device_hash"]))
     )
 
 
-async def recent_declines(tx: Tx, partner: Partner, browser: BrowserFingerprint) -> RecentDeclines:
+async def count_recent_declines(tx: Tx, partner: Partner, browser: BrowserFingerprint) -> RecentDeclines:
     """Recent declines from the same sources and at the same partner."""
     row = await tx.fetchrow(
         """
@@ -210,7 +212,7 @@ async def raise_alert(tx: Tx, partner: Partner, decline_count: int, attempt_coun
 
 
 @across_partners("operators")
-async def active_alert_ends_by_partner(tx: Tx) -> dict[UUID, datetime]:
+async def list_active_alert_ends_by_partner(tx: Tx) -> dict[UUID, datetime]:
     """The partners whose donors must enter a code, with the earliest end of the alert."""
     rows = await tx.fetch(
         "select partner_id, code_required_until from card_testing_alert where code_required_until > $1", tx.real_now
@@ -336,7 +338,7 @@ async def mark_code_used(tx: Tx, code_id: UUID) -> None:
 
 
 @across_partners("sweep")
-async def oldest_record_at(tx: Tx) -> datetime | None:
+async def oldest_card_testing_record_at(tx: Tx) -> datetime | None:
     """The time of the oldest stored record."""
     found: datetime | None = await tx.fetchval(
         """

@@ -28,7 +28,7 @@ async def compose_dedication_email(
     """The email, in the session's language; None a day after it was requested (real time)."""
     partner, donation_id = Partner(job.details.partner), job.details.donation
     email = await service.find(tx, partner, donation_id)
-    if email is None or await requested_emails.requested_at(tx, job.details.email) is None:
+    if email is None or await requested_emails.find_request_time(tx, job.details.email) is None:
         return None
     donation = await donations.get(tx, partner, donation_id)
     if donation.dedication is None or donation.session_id is None:

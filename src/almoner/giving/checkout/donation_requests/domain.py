@@ -47,7 +47,7 @@ class NothingToInvoice(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class UninvoicedPartnerCurrency:
+class PartnerCurrency:
     """One partner's uninvoiced donations in one currency."""
 
     partner_id: UUID
@@ -130,7 +130,7 @@ def minimum_request_minor(account: PartnerAccount, currency: str) -> int:
 
 
 def new_request(
-    request_id: UUID, partner_currency: UninvoicedPartnerCurrency, cutoff_at: datetime, due_days: int, now: datetime
+    request_id: UUID, partner_currency: PartnerCurrency, cutoff_at: datetime, due_days: int, now: datetime
 ) -> DonationRequest:
     """A new request without donations."""
     return DonationRequest(

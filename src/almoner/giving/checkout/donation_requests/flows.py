@@ -12,7 +12,7 @@ from almoner.giving.checkout.donation_requests.domain import (
     DonationRequest,
     DonationRequestPayment,
     NothingToInvoice,
-    UninvoicedPartnerCurrency,
+    PartnerCurrency,
 )
 from almoner.kit.money import Money, MoneyError
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Database, Partner, Tx
@@ -25,10 +25,10 @@ _log: Final = get_logger("almoner.giving")
 
 @dataclass(slots=True)
 class InvoicingResult:
-    """The result of an invoicing run. ``waiting``: partners and currencies not yet invoiced."""
+    """The result of an invoicing run. ``waiting_count``: partners and currencies not yet invoiced."""
 
-    made: list[DonationRequest] = field(default_factory=list)
-    waiting: int = 0
+    created_requests: list[DonationRequest] = field(default_factory=list)
+    waiting_count: int = 0
 
 
 OnFinished = Callable[[Tx, InvoicingResult], Awaitable[None]]
@@ -42,7 +42,7 @@ async def run_invoicing(db: Database, on_finished: OnFinished | None = None) -> 
     """
     ran = InvoicingResult()
     async with db.read() as tx:
-        found = await service.uninvoiced_partner_currencies(tx)
+        found = await service.list_partner_currencies_to_invoice(tx)
     for of in found:
         try:
             created = await invoice_partner(db, of)
@@ -50,8 +50,8 @@ async def run_invoicing(db: Database, on_finished: OnFinished | None = None) -> 
             # An error with one partner's donations does not stop the others.
             _log.error("request_refused", partner=str(of.partner_id), currency=of.currency, why=str(refused))
             created = []
-        ran.made += created
-        ran.waiting += not created
+        ran.created_requests += created
+        ran.waiting_count += not created
     if on_finished is not None:
         async with db.write() as tx:
             await on_finished(tx, ran)
@@ -59,7 +59,7 @@ async def run_invoicing(db: Database, on_finished: OnFinished | None = None) -> 
 
 
 async def invoice_partner(
-    db: Database, partner_currency: UninvoicedPartnerCurrency, *, immediately: bool = False
+    db: Database, partner_currency: PartnerCurrency, *, immediately: bool = False
 ) -> list[DonationRequest]:
     """Invoice one partner's donations of a currency in one or more requests.
 

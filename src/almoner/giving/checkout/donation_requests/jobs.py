@@ -26,7 +26,7 @@ async def run_invoicing(context: JobContext, _job: DecodedJob[NoDetails]) -> Res
 
 
 async def _allocation_due_at(tx: Tx) -> datetime | None:
-    return tx.now if await service.request_ids_awaiting_allocation(tx, 1) else None
+    return tx.now if await service.list_request_ids_awaiting_allocation(tx, 1) else None
 
 
 async def _allocate_next(tx: Tx) -> int:
@@ -36,7 +36,7 @@ async def _allocate_next(tx: Tx) -> int:
         for request_id in ids:
             await service.allocate_payment_batch(tx, request_id)
 
-    for request_id in await service.request_ids_awaiting_allocation(tx, _TRIED):
+    for request_id in await service.list_request_ids_awaiting_allocation(tx, _TRIED):
         if not await process_rows_returning_failures(tx, ALLOCATE, [request_id], allocate, row_key=str):
             return 1
     return 0

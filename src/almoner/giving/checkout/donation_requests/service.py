@@ -2,7 +2,7 @@
 
 The order of locks is: request, donations, ledger accounts. A request with more donations than one transaction should
 lock is filled and allocated in batches; its row records that there is more (``collecting``,
-``request_ids_awaiting_allocation``), so that the next run finishes after a crash.
+``list_request_ids_awaiting_allocation``), so that the next run finishes after a crash.
 """
 
 from dataclasses import replace
@@ -24,8 +24,8 @@ from almoner.giving.checkout.donation_requests.domain import (
     DonationRequestError,
     DonationRequestPayment,
     NothingToInvoice,
+    PartnerCurrency,
     RequestPaymentStatus,
-    UninvoicedPartnerCurrency,
 )
 from almoner.giving.checkout.donation_requests.schemas import DonationRequestResponse
 from almoner.giving.checkout.donation_requests.store import count_for_operators as count_for_operators
@@ -35,13 +35,13 @@ from almoner.giving.checkout.donation_requests.store import find_many as find_ma
 from almoner.giving.checkout.donation_requests.store import (
     held_overpayment_count_and_oldest as held_overpayment_count_and_oldest,
 )
-from almoner.giving.checkout.donation_requests.store import held_overpayments as held_overpayments
 from almoner.giving.checkout.donation_requests.store import list_for_operators as list_for_operators
+from almoner.giving.checkout.donation_requests.store import list_held_overpayments as list_held_overpayments
 from almoner.giving.checkout.donation_requests.store import list_page as list_page
-from almoner.giving.checkout.donation_requests.store import list_request_payments as list_request_payments
 from almoner.giving.checkout.donation_requests.store import (
-    request_ids_awaiting_allocation as request_ids_awaiting_allocation,
+    list_request_ids_awaiting_allocation as list_request_ids_awaiting_allocation,
 )
+from almoner.giving.checkout.donation_requests.store import list_request_payments as list_request_payments
 from almoner.giving.checkout.donations import service as donations
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money, format_amount
@@ -74,14 +74,14 @@ async def get_payment(tx: Tx, payment_id: UUID) -> DonationRequestPayment:
     return found
 
 
-async def uninvoiced_partner_currencies(tx: Tx) -> list[UninvoicedPartnerCurrency]:
+async def list_partner_currencies_to_invoice(tx: Tx) -> list[PartnerCurrency]:
     """Partners and currencies with donations that are not invoiced yet."""
-    found = [UninvoicedPartnerCurrency(*one) for one in await donations.uninvoiced_partner_currencies(tx)]
-    return list(dict.fromkeys([*await store.partner_currencies_with_open_requests(tx), *found]))
+    found = [PartnerCurrency(*one) for one in await donations.list_partner_currencies_with_uninvoiced_donations(tx)]
+    return list(dict.fromkeys([*await store.list_partner_currencies_with_open_requests(tx), *found]))
 
 
 async def add_due_donations_to_request(
-    tx: Tx, partner_currency: UninvoicedPartnerCurrency, *, immediately: bool = False, limit: int = BATCH
+    tx: Tx, partner_currency: PartnerCurrency, *, immediately: bool = False, limit: int = BATCH
 ) -> tuple[DonationRequest | None, bool]:
     """Add due donations to the open request; returns it, and whether more are left.
 

@@ -13,8 +13,8 @@ from almoner.giving.checkout.donation_requests.domain import (
     DonationRequestPayment,
     DonationRequestSort,
     DonationRequestStatus,
+    PartnerCurrency,
     RequestPaymentStatus,
-    UninvoicedPartnerCurrency,
 )
 from almoner.kit.money import Money
 from almoner.platform.database import counters, keyset, lists
@@ -88,10 +88,10 @@ async def lock_request_being_filled(tx: Tx, partner: Partner, currency: str) -> 
 
 
 @across_partners("sweep")
-async def partner_currencies_with_open_requests(tx: Tx) -> list[UninvoicedPartnerCurrency]:
+async def list_partner_currencies_with_open_requests(tx: Tx) -> list[PartnerCurrency]:
     """Partners and currencies whose requests are being filled, or were when a process crashed."""
     rows = await tx.fetch("select partner_id, currency::text from donation_request where collecting order by 1, 2")
-    return [UninvoicedPartnerCurrency(*row) for row in rows]
+    return [PartnerCurrency(*row) for row in rows]
 
 
 async def update_donation_totals(tx: Tx, donation_request: DonationRequest) -> None:
@@ -217,7 +217,7 @@ async def record_allocation(tx: Tx, donation_request: DonationRequest, allocated
 
 
 @across_partners("sweep")
-async def request_ids_awaiting_allocation(tx: Tx, limit: int) -> list[UUID]:
+async def list_request_ids_awaiting_allocation(tx: Tx, limit: int) -> list[UUID]:
     """Requests whose payments cover donations that are not received yet."""
     rows = await tx.fetch("select id from donation_request where allocating order by id limit $1", limit)
     return [row["id"] for row in rows]
@@ -269,7 +269,7 @@ async def list_request_payments(tx: Tx, request_id: UUID, limit: int) -> list[Do
     return [_payment(row) for row in rows]
 
 
-async def held_overpayments(tx: Tx, after: UUID | None, limit: int) -> list[DonationRequestPayment]:
+async def list_held_overpayments(tx: Tx, after: UUID | None, limit: int) -> list[DonationRequestPayment]:
     """Transfers with an unallocated overpayment, oldest first."""
     rows = await tx.fetch(
         f"""

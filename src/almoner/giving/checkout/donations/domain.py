@@ -239,8 +239,8 @@ class Donor:
 
 
 @dataclass(frozen=True, slots=True)
-class DisbursementBatch:
-    """Donations disbursed together: of one partner, to one nonprofit, in one currency."""
+class DisbursementGrouping:
+    """What donations have in common that one disbursement pays: their partner, nonprofit and currency."""
 
     partner_id: UUID
     organisation_id: UUID

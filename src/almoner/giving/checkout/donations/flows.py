@@ -217,7 +217,7 @@ class _StartPayment(_PaymentFlow):
         """Create the donation and its attempt; returns the next call, until there is a payment page."""
         session = await sessions.get_for_update(tx, self._session_id)
         donation = await service.find_uncancelled_by_session(tx, session.id)
-        payment = await payments.current_attempt(tx, donation.id) if donation else None
+        payment = await payments.find_current_attempt(tx, donation.id) if donation else None
         if donation is None or payment is None or payment.status in ("failed", "cancelled"):
             return await self._attempt(tx, session)
         if not payment.is_payable or donation.transfer_confirmed_at is not None:
@@ -398,7 +398,7 @@ class _PayLaterDonation(_PaymentFlow):
             raise NotFound
         subscription = await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, origin.charged_subscription_id)
         donation = await service.get_for_update(tx, ALL_PARTNERS, self._donation_id)
-        payment = await payments.current_attempt(tx, donation.id)
+        payment = await payments.find_current_attempt(tx, donation.id)
         if donation.status != "REQUESTED_PAYMENT" or payment is None or payment.status in SETTLED_STATUSES:
             return FlowDone(None)
         if payment.is_payable:

@@ -48,12 +48,10 @@ async def _covering_declaration(tx: Tx, subscription: DonationSubscription) -> U
     if subscription.money.currency != gift_aid_declarations_domain.CURRENCY:
         return None
     declared = await store.declaration_id_of_first_donation(tx, partner, subscription.session_id)
-    if declared is not None:
-        covered = await gift_aid_declarations.find_declaration_id_for_later_donation(
-            tx, partner, declared, subscription.organisation_id
-        )
-        if covered is not None:
-            return covered
+    if declared is not None and await gift_aid_declarations.does_declaration_still_cover_donations(
+        tx, partner, declared, subscription.organisation_id
+    ):
+        return declared
     if subscription.user_id is None:
         return None
     organisation = await organisations.get(tx, partner, subscription.organisation_id)

@@ -18,7 +18,7 @@ from almoner.giving.checkout.donations.creation import find_or_recreate_donation
 from almoner.giving.checkout.donations.creation import update_donor_details as update_donor_details
 from almoner.giving.checkout.donations.domain import (
     AddedDonations,
-    DisbursementBatch,
+    DisbursementGrouping,
     Donation,
     DonationOrigin,
     ReceiptDelivery,
@@ -35,18 +35,18 @@ from almoner.giving.checkout.donations.store import find_uncancelled_by_session 
 from almoner.giving.checkout.donations.store_lists import count_paid_by_day as count_paid_by_day
 from almoner.giving.checkout.donations.store_lists import cursor_position_of as cursor_position_of
 from almoner.giving.checkout.donations.store_lists import list_page as list_page
-from almoner.giving.checkout.donations.store_money import remove_from_disbursement as remove_from_disbursement
 from almoner.giving.checkout.donations.store_money import (
-    unpaid_balances_of_organisation as unpaid_balances_of_organisation,
+    list_undisbursed_groupings_of_organisation as list_undisbursed_groupings_of_organisation,
+)
+from almoner.giving.checkout.donations.store_money import remove_from_disbursement as remove_from_disbursement
+from almoner.giving.checkout.donations.store_requests import (
+    list_partner_currencies_with_uninvoiced_donations as list_partner_currencies_with_uninvoiced_donations,
 )
 from almoner.giving.checkout.donations.store_requests import (
     lock_unpaid_donations_of_request as lock_unpaid_donations_of_request,
 )
 from almoner.giving.checkout.donations.store_requests import oldest_uninvoiced_at as oldest_uninvoiced_at
 from almoner.giving.checkout.donations.store_requests import sum_uninvoiced_donations as sum_uninvoiced_donations
-from almoner.giving.checkout.donations.store_requests import (
-    uninvoiced_partner_currencies as uninvoiced_partner_currencies,
-)
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import (
     SETTLED_STATUSES,
@@ -55,7 +55,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderPayment,
     ProviderStatus,
     UnallocatedReason,
-    not_ours_reason,
+    foreign_payment_reason,
 )
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import DonationSession
@@ -130,7 +130,7 @@ async def load_session_donation(tx: Tx, session_id: UUID) -> SessionDonation:
 async def load_session_donation_and_payment(tx: Tx, session_id: UUID) -> tuple[SessionDonation, Payment | None]:
     """Like ``load_session_donation``, with the payment attempt that decides the state."""
     donation = await store.find_newest_by_session(tx, session_id)
-    payment = await payments.current_attempt(tx, donation.id) if donation else None
+    payment = await payments.find_current_attempt(tx, donation.id) if donation else None
     return domain.session_donation_of(donation, payment), payment
 
 
@@ -149,7 +149,7 @@ async def session_id_of(tx: Tx, donation_id: UUID) -> UUID:
 async def unpaid_provider_payment_id(tx: Tx, partner: Partner, donation_id: UUID) -> str:
     """The provider's ID of an unpaid donation's payment. Raises NotFound, InvalidState."""
     donation = await get(tx, partner, donation_id)
-    payment = await payments.current_attempt(tx, donation_id) if donation.status == "REQUESTED_PAYMENT" else None
+    payment = await payments.find_current_attempt(tx, donation_id) if donation.status == "REQUESTED_PAYMENT" else None
     if payment is None or not payment.is_payable or payment.provider_payment_id is None:
         raise domain.InvalidState(f"the donation is {donation.status} and has no payment that could be made")
     return payment.provider_payment_id
@@ -291,7 +291,7 @@ async def _request_receipt_resend(tx: Tx, partner: Partner, donation_id: UUID) -
 
 
 def _foreign_reason(tx: Tx, provider_payment: ProviderPayment) -> UnallocatedReason | None:
-    return not_ours_reason(provider_payment, is_live_mode=not tx.deployment.sandbox)
+    return foreign_payment_reason(provider_payment, is_live_mode=not tx.deployment.sandbox)
 
 
 async def _record_unallocated(
@@ -425,27 +425,31 @@ async def mark_settled(tx: Tx, net_amounts: Mapping[UUID, Money]) -> None:
     await _emit_all(tx, domain.SETTLED, settled)
 
 
-async def balances_awaiting_disbursement(tx: Tx) -> list[DisbursementBatch]:
+async def list_undisbursed_groupings(tx: Tx) -> list[DisbursementGrouping]:
     """Batches of settled donations that are in no disbursement."""
-    return await store_money.unpaid_balances(tx)
+    return await store_money.list_undisbursed_groupings(tx)
 
 
-async def has_undisbursed_donations(tx: Tx, batch: DisbursementBatch) -> bool:
-    """Whether a batch has settled donations in no disbursement."""
-    return await next_undisbursed_donation_fits(tx, batch, MAX_MINOR)
+async def has_undisbursed_donations(tx: Tx, grouping: DisbursementGrouping) -> bool:
+    """Whether a grouping has settled donations in no disbursement."""
+    return await is_next_undisbursed_donation_within_limit(tx, grouping, MAX_MINOR)
 
 
-async def next_undisbursed_donation_fits(tx: Tx, batch: DisbursementBatch, max_minor: int) -> bool:
-    """Whether a batch has settled donations in no disbursement, and the next to be added is at most ``max_minor``."""
-    return await store_money.next_undisbursed_donation_fits(tx, Partner(batch.partner_id), batch, max_minor)
+async def is_next_undisbursed_donation_within_limit(tx: Tx, grouping: DisbursementGrouping, max_minor: int) -> bool:
+    """Whether a grouping has settled donations in no disbursement, the next of which is at most ``max_minor``."""
+    return await store_money.is_next_undisbursed_donation_within_limit(
+        tx, Partner(grouping.partner_id), grouping, max_minor
+    )
 
 
 async def add_donations_to_disbursement(
-    tx: Tx, batch: DisbursementBatch, disbursement_id: UUID, limit: int, max_total_minor: int
+    tx: Tx, grouping: DisbursementGrouping, disbursement_id: UUID, limit: int, max_total_minor: int
 ) -> AddedDonations:
     """Add up to ``limit`` settled donations, of at most ``max_total_minor``, to a locked disbursement."""
-    partner = Partner(batch.partner_id)
-    return await store_money.add_donations_to_disbursement(tx, partner, batch, disbursement_id, limit, max_total_minor)
+    partner = Partner(grouping.partner_id)
+    return await store_money.add_donations_to_disbursement(
+        tx, partner, grouping, disbursement_id, limit, max_total_minor
+    )
 
 
 async def mark_donations_disbursed(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:

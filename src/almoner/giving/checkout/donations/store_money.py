@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.checkout.donations.domain import AddedDonations, DisbursementBatch, Donation
+from almoner.giving.checkout.donations.domain import AddedDonations, DisbursementGrouping, Donation
 from almoner.giving.checkout.donations.store import BASE_COLUMNS, COLUMNS, DONOR_SHOWN_COLUMN, donation_from_row
 from almoner.kit.money import Money
 from almoner.platform.database.across_partners import across_partners
@@ -55,9 +55,9 @@ select distinct partner_id, organisation_id, settled_currency from donation wher
 
 
 @across_partners("held")
-async def unpaid_balances(tx: Tx) -> list[DisbursementBatch]:
+async def list_undisbursed_groupings(tx: Tx) -> list[DisbursementGrouping]:
     """The partners, nonprofits and currencies with settled donations that are in no disbursement."""
-    return [DisbursementBatch(*row) for row in await tx.fetch(UNPAID_BALANCES)]
+    return [DisbursementGrouping(*row) for row in await tx.fetch(UNPAID_BALANCES)]
 
 
 UNPAID_BALANCES_OF: Final = f"""
@@ -66,9 +66,11 @@ where partner_id = $1 and organisation_id = $2 and {_PAYABLE} order by 3
 """
 
 
-async def unpaid_balances_of_organisation(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
-    """Like ``unpaid_balances``, for one partner and nonprofit."""
-    return [DisbursementBatch(*row) for row in await tx.fetch(UNPAID_BALANCES_OF, partner.id, organisation_id)]
+async def list_undisbursed_groupings_of_organisation(
+    tx: Tx, partner: Partner, organisation_id: UUID
+) -> list[DisbursementGrouping]:
+    """Like ``list_undisbursed_groupings``, for one partner and nonprofit."""
+    return [DisbursementGrouping(*row) for row in await tx.fetch(UNPAID_BALANCES_OF, partner.id, organisation_id)]
 
 
 NEXT_UNDISBURSED_DONATION_FITS: Final = f"""
@@ -79,10 +81,14 @@ select coalesce((
 """
 
 
-async def next_undisbursed_donation_fits(tx: Tx, partner: Partner, batch: DisbursementBatch, max_minor: int) -> bool:
-    """Whether a batch has settled donations without a disbursement, and the oldest is at most ``max_minor``."""
+async def is_next_undisbursed_donation_within_limit(
+    tx: Tx, partner: Partner, grouping: DisbursementGrouping, max_minor: int
+) -> bool:
+    """Whether a grouping has settled donations in no disbursement, the oldest of which is at most ``max_minor``."""
     return bool(
-        await tx.fetchval(NEXT_UNDISBURSED_DONATION_FITS, partner.id, batch.organisation_id, batch.currency, max_minor)
+        await tx.fetchval(
+            NEXT_UNDISBURSED_DONATION_FITS, partner.id, grouping.organisation_id, grouping.currency, max_minor
+        )
     )
 
 
@@ -101,14 +107,20 @@ select count(*)::int as donations, coalesce(sum(minor), 0)::bigint as minor from
 
 
 async def add_donations_to_disbursement(
-    tx: Tx, partner: Partner, batch: DisbursementBatch, disbursement_id: UUID, limit: int, max_total_minor: int
+    tx: Tx, partner: Partner, grouping: DisbursementGrouping, disbursement_id: UUID, limit: int, max_total_minor: int
 ) -> AddedDonations:
     """Add the oldest settled donations, up to ``limit`` and ``max_total_minor``, to a disbursement.
 
     The disbursement is locked. Donations that another transaction has locked are skipped.
     """
     row = await tx.fetchrow(
-        ADD_TO_DISBURSEMENT, partner.id, batch.organisation_id, batch.currency, disbursement_id, limit, max_total_minor
+        ADD_TO_DISBURSEMENT,
+        partner.id,
+        grouping.organisation_id,
+        grouping.currency,
+        disbursement_id,
+        limit,
+        max_total_minor,
     )
     return AddedDonations(row["donations"], row["minor"]) if row else AddedDonations(0, 0)
 

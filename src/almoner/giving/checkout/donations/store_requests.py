@@ -27,7 +27,7 @@ select partner_id, currency::text from unasked order by 1, 2
 """One index probe for each partner and currency, however many donations they have."""
 
 
-class UninvoicedPartnerCurrency(NamedTuple):
+class PartnerCurrency(NamedTuple):
     """A partner's donations in one currency that are in no donation request yet."""
 
     partner_id: UUID
@@ -35,9 +35,9 @@ class UninvoicedPartnerCurrency(NamedTuple):
 
 
 @across_partners("sweep")
-async def uninvoiced_partner_currencies(tx: Tx) -> list[UninvoicedPartnerCurrency]:
+async def list_partner_currencies_with_uninvoiced_donations(tx: Tx) -> list[PartnerCurrency]:
     """The partners and currencies with donations that are in no donation request yet."""
-    return [UninvoicedPartnerCurrency(row[0], row[1]) for row in await tx.fetch(_UNINVOICED)]
+    return [PartnerCurrency(row[0], row[1]) for row in await tx.fetch(_UNINVOICED)]
 
 
 @across_partners("sweep")

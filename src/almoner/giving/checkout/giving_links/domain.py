@@ -83,28 +83,28 @@ class GivingLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipient:
+class GivingLinkRecipient:
     """An organisation of a giving link.
 
-    ``id``: its principal record's. ``refuses``: it opted out of giving links. ``flagged``: its verification has an open
-    flag.
+    ``id``: its principal record's. ``has_opted_out``: it opted out of giving links. ``has_open_flag``: its verification
+    has an open flag.
     """
 
-    named: UUID
+    named_organisation_id: UUID
     id: UUID
-    receives: bool
+    can_receive_donations: bool
     currencies: tuple[str, ...]
-    refuses: bool
-    flagged: bool
+    has_opted_out: bool
+    has_open_flag: bool
 
     @property
     def ineligibility_reason(self) -> str | None:
         """Why it cannot receive donations by a giving link; None if it can."""
-        if not self.receives:
+        if not self.can_receive_donations:
             return "cannot accept donations: they go to nonprofits that their register lists as active"
-        if self.refuses:
+        if self.has_opted_out:
             return "does not want donations by giving links"
-        return "is under review and cannot be given to by giving links now" if self.flagged else None
+        return "is under review and cannot be given to by giving links now" if self.has_open_flag else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from almoner.giving.checkout.giving_links import domain, store
-from almoner.giving.checkout.giving_links.domain import GivingLink, GivingLinkOptOut, Recipient
+from almoner.giving.checkout.giving_links.domain import GivingLink, GivingLinkOptOut, GivingLinkRecipient
 from almoner.giving.checkout.giving_links.schemas import GivingLinkInput
 from almoner.giving.checkout.giving_links.store import find_by_slug as find_by_slug
 from almoner.giving.checkout.giving_links.store import find_fundraising_progress as find_fundraising_progress
@@ -202,7 +202,7 @@ async def _whom(
         if (one := tx.ids.decode("organisation", text)) is None:
             raise domain.OrganisationNotFound(_names_nothing(text))
         ids.append(one)
-    known = {one.named: one for one in await store.list_recipients(tx, partner, ids)}
+    known = {one.named_organisation_id: one for one in await store.list_recipients(tx, partner, ids)}
     for text, one in zip(named, ids, strict=True):
         if one not in known:
             raise domain.OrganisationNotFound(_names_nothing(text))
@@ -211,14 +211,14 @@ async def _whom(
 
 async def _check_recipients(tx: Tx, partner: Partner, link: GivingLink) -> None:
     """Check that the link's organisations accept donations. Raises CannotAcceptDonations, IncorrectParams."""
-    recipients: Sequence[Recipient] = await store.list_recipients(tx, partner, link.organisation_ids)
+    recipients: Sequence[GivingLinkRecipient] = await store.list_recipients(tx, partner, link.organisation_ids)
     refused = [(one, one.ineligibility_reason) for one in recipients if one.ineligibility_reason is not None]
     if refused:
         raise domain.CannotAcceptDonations(
-            *(f"{tx.ids.encode('organisation', one.named)} {problem}" for one, problem in refused)
+            *(f"{tx.ids.encode('organisation', one.named_organisation_id)} {problem}" for one, problem in refused)
         )
     wrong = [
-        f"body.currencies {code} is not one that {tx.ids.encode('organisation', one.named)} receives"
+        f"body.currencies {code} is not one that {tx.ids.encode('organisation', one.named_organisation_id)} receives"
         for one in recipients
         for code in link.currencies
         if code not in one.currencies

@@ -6,7 +6,12 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.checkout.giving_links.domain import FundraisingProgress, GivingLink, GivingLinkOptOut, Recipient
+from almoner.giving.checkout.giving_links.domain import (
+    FundraisingProgress,
+    GivingLink,
+    GivingLinkOptOut,
+    GivingLinkRecipient,
+)
 from almoner.giving.checkout.sessions.domain import DonationOptions
 from almoner.nonprofits.organisations.domain import donation_currencies_of_country
 from almoner.platform.database.across_partners import across_partners
@@ -164,11 +169,11 @@ order by n
 """
 
 
-async def list_recipients(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> list[Recipient]:
+async def list_recipients(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> list[GivingLinkRecipient]:
     """Return the organisations that the partner can see, in the given order, with whether they accept donations."""
     rows = await tx.fetch(_RECIPIENTS, partner.id, organisation_ids)
     return [
-        Recipient(
+        GivingLinkRecipient(
             row["named"],
             row["id"],
             row["receives"],

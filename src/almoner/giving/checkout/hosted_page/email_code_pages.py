@@ -48,10 +48,10 @@ class EmailCodePages:
         opened = await self._give.open_session(request)
         typed = self._typed(opened) if isinstance(opened, OpenedSession) else None
         if isinstance(opened, Response) or typed is None:
-            return opened if isinstance(opened, Response) else redirect_to(f"/give/{opened.name}")
+            return opened if isinstance(opened, Response) else redirect_to(f"/give/{opened.session_path_id}")
         async with self._db.read() as tx:
             asked = await card_testing.was_code_sent(tx, opened.id, typed.email)
-        response = self._page(opened, typed) if asked else redirect_to(f"/give/{opened.name}")
+        response = self._page(opened, typed) if asked else redirect_to(f"/give/{opened.session_path_id}")
         device_cookie.ensure_device_cookie(request, response, self._vault)
         return response
 
@@ -61,11 +61,11 @@ class EmailCodePages:
         opened = await self._give.open_session(request)
         if isinstance(opened, Response):
             return opened
-        gift = opened.giving.gift
+        gift = opened.session_view.gift
         if gift.state is CheckoutState.UNDER_WAY and gift.url is not None:
             return redirect_to(gift.url)  # the form was sent twice, and the first code was right
         if (typed := self._typed(opened)) is None:
-            return redirect_to(f"/give/{opened.name}")
+            return redirect_to(f"/give/{opened.session_path_id}")
         posted = await self._give.read_form(opened)
         if posted is None:
             return self._page(opened, typed, status=403, notice=FormNotice("give.again", alert=True))
@@ -85,7 +85,7 @@ class EmailCodePages:
     async def _check(self, opened: OpenedSession, form: DonationForm, code: str) -> Response:
         gift = self._give.parse_details_of_session(opened, form)
         if not isinstance(gift, DonationDetails):
-            return redirect_to(f"/give/{opened.name}")  # the form shows what has changed
+            return redirect_to(f"/give/{opened.session_path_id}")  # the form shows what has changed
         async with self._db.write() as tx:
             answer = await card_testing.check_code(tx, opened.id, form.email, code)
         if answer is CodeCheckResult.RIGHT:
@@ -94,11 +94,11 @@ class EmailCodePages:
 
     def _typed(self, opened: OpenedSession) -> DonationForm | None:
         """The form input that waits for the code; None if the session no longer accepts one."""
-        state = opened.giving.gift.state
-        over = opened.giving.status != "open" or not opened.giving.accepts_donations
+        state = opened.session_view.gift.state
+        over = opened.session_view.status != "open" or not opened.session_view.accepts_donations
         if over or state in (CheckoutState.PAID, CheckoutState.HELD):
             return None
-        return form_cookie.load_form(opened.request, self._vault, opened.id, opened.name)
+        return form_cookie.load_form(opened.request, self._vault, opened.id, opened.session_path_id)
 
     def _page(
         self,
@@ -110,10 +110,10 @@ class EmailCodePages:
         notice: FormNotice | None = None,
     ) -> Response:
         return self.views.email_code_page(
-            opened.giving,
+            opened.session_view,
             form.email,
-            action=f"/give/{opened.name}/code",
-            back_url=f"/give/{opened.name}",
+            action=f"/give/{opened.session_path_id}/code",
+            back_url=f"/give/{opened.session_path_id}",
             csrf=opened.visit.csrf,
             status=status,
             problem=problem,

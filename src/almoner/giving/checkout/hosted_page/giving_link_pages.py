@@ -215,7 +215,7 @@ class GivingLinkPages:
             raise LinkClosed("link_over", account=account)
         if account.is_paused:
             raise LinkClosed("paused", account=account)
-        issuer = await receipts.issuer_name(tx, partner) or account.name
+        issuer = await receipts.find_issuer_name(tx, partner) or account.name
         return OpenedLink(request, link, account, request.state.language, issuer, request.url.path)
 
     async def _chosen(self, tx: Tx, opened: OpenedLink, named: str | None) -> UUID | None:
@@ -227,7 +227,7 @@ class GivingLinkPages:
         ids = [wanted] if link.category_id is not None and wanted is not None else list(link.organisation_ids)
         recipients = await giving_links.list_recipients(tx, opened.partner, ids)
         if wanted is not None:
-            recipients = [one for one in recipients if wanted in (one.id, one.named)]
+            recipients = [one for one in recipients if wanted in (one.id, one.named_organisation_id)]
         if not recipients:
             raise NotFound
         found = recipients[0]
@@ -236,7 +236,7 @@ class GivingLinkPages:
             if link.category_id not in {one.id for one in of.get(found.id, [])}:
                 raise NotFound
         if found.ineligibility_reason is not None:
-            [name] = (await organisations.display_names(tx, opened.partner, [found.id])).values()
+            [name] = (await organisations.find_display_names(tx, opened.partner, [found.id])).values()
             raise LinkClosed("closed", name, opened.account)
         return found.id
 
@@ -309,7 +309,7 @@ class GivingLinkPages:
             goal_minor=link.goal_minor,
             raised_minor=progress.raised_minor if progress else None,
             donors=progress.donors if progress else None,
-            days=formats.format_days(self._disclosures.days, language.locale),
+            days=formats.format_days(self._disclosures.disbursement_days, language.locale),
             notices=self.views.legal_notices(giving, language, for_regular_donations=False),
             frame_ancestors=link.allowed_origins if framed else (),
         )
@@ -330,7 +330,7 @@ class GivingLinkPages:
             self._give.amounts_of(giving),
             self._checkout.fee_schedule,
             form,
-            offers_transfer=(giving.session.currency or "") in self._checkout.accounts,
+            offers_transfer=(giving.session.currency or "") in self._checkout.own_bank_accounts,
             action=context.action,
             csrf="",
             status=status,

@@ -64,17 +64,17 @@ Handler = Callable[[S, Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """A request with the cookie of its donation session. ``name``: the session's ID in paths."""
+    """A request with the cookie of its donation session. ``session_path_id``: the session's ID in paths."""
 
     request: Request
-    name: str
+    session_path_id: str
     visit: LinkSession
-    giving: SessionView
+    session_view: SessionView
 
     @property
     def id(self) -> UUID:
         """The session's ID."""
-        return self.giving.session.id
+        return self.session_view.session.id
 
 
 def with_error_pages(handler: Handler[S]) -> Handler[S]:
@@ -114,7 +114,7 @@ class DonationPages:
         self._clock = db.deployment.clock
         self._vault = db.deployment.vault
         self._origin = origin_of_url(db.deployment.base_urls.pages)
-        self.views = HostedPageViews(pages, checkout.origin, notices)
+        self.views = HostedPageViews(pages, checkout.provider_page_origin, notices)
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
@@ -163,10 +163,10 @@ class DonationPages:
         if isinstance(opened, Response):
             return opened
         if (posted := await self.read_form(opened)) is None:
-            if opened.giving.gift.state in _OVER:  # the form was left open: show the current one instead
-                return self._after(opened, opened.giving.gift)
+            if opened.session_view.gift.state in _OVER:  # the form was left open: show the current one instead
+                return self._after(opened, opened.session_view.gift)
             return self._form(opened, DonationForm(), status=403, notice=FormNotice("give.again", alert=True))
-        giving = opened.giving
+        giving = opened.session_view
         if giving.status == "expired" and giving.gift.state is not CheckoutState.UNDER_WAY:
             raise SessionExpired
         if not giving.accepts_donations:
@@ -187,7 +187,7 @@ class DonationPages:
 
     def parse_details_of_session(self, opened: OpenedSession, form: DonationForm) -> DonationDetails | Problems:
         """The donation details in the form, or its problems."""
-        return self.parse_details(opened.giving, form)
+        return self.parse_details(opened.session_view, form)
 
     def parse_details(self, view: SessionView, form: DonationForm) -> DonationDetails | Problems:
         """The donation details in a form for this view, with what the donor agreed to, or the form's problems."""
@@ -209,7 +209,7 @@ class DonationPages:
 
     async def proceed_to_payment(self, opened: OpenedSession, form: DonationForm, details: DonationDetails) -> Response:
         """Redirect to the provider, to the email code page, or back with a wait notice (H6)."""
-        if not opened.giving.accepts_donations:
+        if not opened.session_view.accepts_donations:
             return await self._gift(opened)
         browser = device_cookie.browser_fingerprint_of(opened.request, self._vault)
         try:
@@ -217,22 +217,22 @@ class DonationPages:
             if asks:
                 response = self._form(opened, form, status=422, problems={"another": "give.problem.another.missing"})
                 form_cookie.store_form(
-                    response, self._vault, opened.id, opened.name, form, max_age_seconds=_FORM_COOKIE_SECONDS
+                    response, self._vault, opened.id, opened.session_path_id, form, max_age_seconds=_FORM_COOKIE_SECONDS
                 )
                 return response
             started = None if code_sent else await self._begin(opened, form, details, browser)
         except ServiceUnavailable:
             return self._form(opened, form, status=503, notice=FormNotice("give.busy", alert=True))
         except (CannotAcceptDonations, WrongTargetCurrency):  # since the form was read; the page says what is so now
-            return redirect_to(f"/give/{opened.name}")
+            return redirect_to(f"/give/{opened.session_path_id}")
         except RateLimited as wait:
             response = self._form(opened, form, status=429, notice=self.views.rate_limit_notice(wait))
         else:
             if started is not None and started.url is None:
                 return self._after(opened, started)
-            response = redirect_to(f"/give/{opened.name}/code" if started is None else str(started.url))
+            response = redirect_to(f"/give/{opened.session_path_id}/code" if started is None else str(started.url))
         form_cookie.store_form(
-            response, self._vault, opened.id, opened.name, form, max_age_seconds=_FORM_COOKIE_SECONDS
+            response, self._vault, opened.id, opened.session_path_id, form, max_age_seconds=_FORM_COOKIE_SECONDS
         )
         return response
 
@@ -246,7 +246,7 @@ class DonationPages:
         if details.frequency == "one_time" or form.another:
             return False, False
         async with self._db.write() as tx:
-            if not await service.donor_has_regular_donation(tx, opened.giving.session, details.email):
+            if not await service.donor_has_regular_donation(tx, opened.session_view.session, details.email):
                 return False, False
             if await card_testing.is_email_verified(tx, opened.id, details.email):
                 return True, False
@@ -258,8 +258,8 @@ class DonationPages:
         self, opened: OpenedSession, form: DonationForm, details: DonationDetails, browser: BrowserFingerprint
     ) -> SessionDonation | None:
         """Start the payment; None if a code was sent instead. Raises RateLimited, ServiceUnavailable."""
-        by_bank = form.way == TRANSFER and details.money.currency in self._checkout.accounts
-        begin = (self._checkout.start_transfer if by_bank else None) or self._checkout.begin
+        by_bank = form.way == TRANSFER and details.money.currency in self._checkout.own_bank_accounts
+        begin = (self._checkout.start_transfer if by_bank else None) or self._checkout.start_payment
         try:
             return await begin(opened.id, details, browser)
         except CodeRequired:
@@ -299,18 +299,18 @@ class DonationPages:
         opened = await self.open_session(request)
         if isinstance(opened, Response):
             return opened
-        donation = opened.giving.gift.donation
-        if opened.giving.gift.state is not CheckoutState.PAID or donation is None:
-            return redirect_to(f"/give/{opened.name}")
-        form = ReceiptAddressForm(f"/give/{opened.name}/thanks", opened.visit.csrf)
+        donation = opened.session_view.gift.donation
+        if opened.session_view.gift.state is not CheckoutState.PAID or donation is None:
+            return redirect_to(f"/give/{opened.session_path_id}")
+        form = ReceiptAddressForm(f"/give/{opened.session_path_id}/thanks", opened.visit.csrf)
         if request.method == "GET":
-            return self.views.thanks_page(opened.giving, donation, form)
+            return self.views.thanks_page(opened.session_view, donation, form)
         if (posted := await self.read_form(opened)) is None:
-            return self.views.thanks_page(opened.giving, donation, form, status=403)
+            return self.views.thanks_page(opened.session_view, donation, form, status=403)
         typed = clean_email_address(str(posted.get("email", "")))
         if problem := email_problem_key(typed):
             form = replace(form, typed=typed[:MAX_LENGTH], problem=problem)
-            return self.views.thanks_page(opened.giving, donation, form, status=422)
+            return self.views.thanks_page(opened.session_view, donation, form, status=422)
         async with self._db.write() as tx:
             await donations.correct_receipt_email(tx, donation.id, typed)
         return redirect_to(form.action)
@@ -383,24 +383,26 @@ class DonationPages:
         """The page for a donor who returns from the provider."""
         match gift.state:
             case CheckoutState.PAID:
-                response = redirect_to(self._success_url(opened.giving) or f"/give/{opened.name}/thanks")
-                form_cookie.clear_form(response, opened.name)
+                response = redirect_to(
+                    self._success_url(opened.session_view) or f"/give/{opened.session_path_id}/thanks"
+                )
+                form_cookie.clear_form(response, opened.session_path_id)
                 return response
             case CheckoutState.HELD:
-                return self.views.session_message_page(opened.giving, "held", 200, "info")
+                return self.views.session_message_page(opened.session_view, "held", 200, "info")
             case CheckoutState.AWAITED:
-                return redirect_to(f"/give/{opened.name}/transfer")
+                return redirect_to(f"/give/{opened.session_path_id}/transfer")
             case CheckoutState.UNDER_WAY:
-                return self._waiting(opened.request, opened.giving, gift)
+                return self._waiting(opened.request, opened.session_view, gift)
             case _:
-                return redirect_to(f"/give/{opened.name}")
+                return redirect_to(f"/give/{opened.session_path_id}")
 
     async def _gift(self, opened: OpenedSession) -> Response:  # noqa: C901 (one for each state)
-        giving = opened.giving
+        giving = opened.session_view
         if "token" in opened.request.query_params:  # remove the provider's parameters from the URL (H1)
-            return redirect_to(f"/give/{opened.name}")
+            return redirect_to(f"/give/{opened.session_path_id}")
         if giving.gift.state is CheckoutState.AWAITED:
-            return redirect_to(f"/give/{opened.name}/transfer")
+            return redirect_to(f"/give/{opened.session_path_id}/transfer")
         if giving.gift.state is CheckoutState.HELD:
             return await self._held(giving)
         if giving.status == "completed" and giving.gift.state is CheckoutState.NOT_STARTED:
@@ -413,7 +415,7 @@ class DonationPages:
             return self.views.session_message_page(giving, "used", 410, "heart")
         if not giving.accepts_donations and giving.gift.state is not CheckoutState.UNDER_WAY:
             return self.views.closed_page(giving)
-        typed = form_cookie.load_form(opened.request, self._vault, opened.id, opened.name) or DonationForm()
+        typed = form_cookie.load_form(opened.request, self._vault, opened.id, opened.session_path_id) or DonationForm()
         match giving.gift.state:
             case CheckoutState.UNDER_WAY:
                 return await self._started(opened, typed)
@@ -433,18 +435,18 @@ class DonationPages:
 
     async def _started(self, opened: OpenedSession, form: DonationForm) -> Response:
         """The form for a started payment; says that nothing was charged only if the provider does."""
-        gift, key = opened.giving.gift, "give.paying"
+        gift, key = opened.session_view.gift, "give.paying"
         if not link_sessions.is_speculative_request(opened.request):
             with suppress(ServiceUnavailable):
                 gift = await self._checkout.handle_donor_return(opened.id, None)
                 key = "give.not_paid" if gift.unpaid else key
         if gift.state is not CheckoutState.UNDER_WAY:
             return self._after(opened, gift)
-        if not opened.giving.accepts_donations:
+        if not opened.session_view.accepts_donations:
             return (
-                self.views.closed_page(opened.giving)
+                self.views.closed_page(opened.session_view)
                 if gift.unpaid
-                else self._waiting(opened.request, opened.giving, gift)
+                else self._waiting(opened.request, opened.session_view, gift)
             )
         return self._form(opened, form, notice=FormNotice(key, pay_url=gift.url))
 
@@ -458,12 +460,12 @@ class DonationPages:
         notice: FormNotice | None = None,
     ) -> Response:
         return self.views.donation_form_page(
-            opened.giving,
-            self.amounts_of(opened.giving),
+            opened.session_view,
+            self.amounts_of(opened.session_view),
             self._checkout.fee_schedule,
             form,
-            offers_transfer=(opened.giving.session.currency or "") in self._checkout.accounts,
-            action=f"/give/{opened.name}",
+            offers_transfer=(opened.session_view.session.currency or "") in self._checkout.own_bank_accounts,
+            action=f"/give/{opened.session_path_id}",
             csrf=opened.visit.csrf,
             status=status,
             problems=problems or {},

@@ -27,29 +27,30 @@ class LegalNotice:
 
 @dataclass(frozen=True, slots=True)
 class GivingLinkDisclosures:
-    """The operator's statements on giving link pages. ``days``: within which donations are sent."""
+    """The operator's statements on giving link pages. ``disbursement_days``: within which donations are sent."""
 
-    days: int
-    notices: tuple[LegalNotice, ...] = ()
+    disbursement_days: int
+    legal_notices: tuple[LegalNotice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CheckoutFunctions:
     """The payment functions that the pages need, assembled by wiring.
 
-    ``origin``: scheme, host and port of the provider's pages. ``begin``: creates the donation and its payment; the
-    result's payment URL is the provider's page. Raises SessionExpired, SessionAlreadyCompleted, TooManyCardAttempts,
-    RateLimited, CodeRequired, ServiceUnavailable. ``handle_donor_return``: refreshes the payment, also the given
-    attempt; raises ServiceUnavailable. ``fee_schedule``: the provider's fee. ``currencies``: those that it accepts.
+    ``provider_page_origin``: scheme, host and port of the provider's pages. ``start_payment``: creates the donation and
+    its payment; the result's payment URL is the provider's page. Raises SessionExpired, SessionAlreadyCompleted,
+    TooManyCardAttempts, RateLimited, CodeRequired, ServiceUnavailable. ``handle_donor_return``: refreshes the payment,
+    also the given attempt; raises ServiceUnavailable. ``fee_schedule``: the provider's fee. ``currencies``: those that
+    it accepts.
 
-    ``accounts``: our own by currency. ``start_transfer``: like ``begin``, for a bank transfer to one of them; the
-    payment URL is our page with the details.
+    ``own_bank_accounts``: our own by currency. ``start_transfer``: like ``start_payment``, for a bank transfer to one
+    of them; the payment URL is our page with the details.
     """
 
-    origin: str
+    provider_page_origin: str
     fee_schedule: FeeSchedule
-    begin: Callable[[UUID, DonationDetails, BrowserFingerprint], Awaitable[SessionDonation]]
+    start_payment: Callable[[UUID, DonationDetails, BrowserFingerprint], Awaitable[SessionDonation]]
     handle_donor_return: Callable[[UUID, UUID | None], Awaitable[SessionDonation]]
     currencies: Collection[str] = tuple(EXPONENTS)
     start_transfer: Callable[[UUID, DonationDetails, BrowserFingerprint], Awaitable[SessionDonation]] | None = None
-    accounts: Mapping[str, BankDetails] = field(default_factory=dict)
+    own_bank_accounts: Mapping[str, BankDetails] = field(default_factory=dict)

@@ -20,7 +20,7 @@ class TransferPages:
     def __init__(self, db: Database, give: DonationPages, checkout: CheckoutFunctions) -> None:
         self._db = db
         self._give = give
-        self._accounts = checkout.accounts
+        self._accounts = checkout.own_bank_accounts
         self.views = give.views
 
     def routes(self) -> list[Route]:
@@ -47,21 +47,21 @@ class TransferPages:
             return await self._page(opened, FormNotice("give.again", alert=True))
         async with self._db.write() as tx:
             await bank_transfers.confirm_transfer_sent(tx, opened.id)
-        return redirect_to(f"/give/{opened.name}/transfer")
+        return redirect_to(f"/give/{opened.session_path_id}/transfer")
 
     async def _page(self, opened: OpenedSession, notice: FormNotice | None = None) -> Response:
-        if opened.giving.gift.state is CheckoutState.PAID:
-            return redirect_to(f"/give/{opened.name}/thanks")
+        if opened.session_view.gift.state is CheckoutState.PAID:
+            return redirect_to(f"/give/{opened.session_path_id}/thanks")
         if (transfer := await self._reported(opened)) is None:
-            return redirect_to(f"/give/{opened.name}")
-        action = f"/give/{opened.name}"
+            return redirect_to(f"/give/{opened.session_path_id}")
+        action = f"/give/{opened.session_path_id}"
         return self.views.transfer_instructions_page(
-            opened.giving, transfer, action=action, csrf=opened.visit.csrf, notice=notice
+            opened.session_view, transfer, action=action, csrf=opened.visit.csrf, notice=notice
         )
 
     async def _reported(self, opened: OpenedSession) -> AwaitedTransfer | None:
         """The transfer to show; None if none is awaited. Raises ServiceUnavailable without an account."""
-        gift = opened.giving.gift
+        gift = opened.session_view.gift
         if gift.donation is None or gift.state not in (CheckoutState.UNDER_WAY, CheckoutState.AWAITED):
             return None
         async with self._db.read() as tx:

@@ -14,8 +14,8 @@ from almoner.giving.checkout.payments.domain import (
 )
 from almoner.giving.checkout.payments.store import cancel_unsent_payment as cancel_unsent_payment
 from almoner.giving.checkout.payments.store import count_card_attempts as count_card_attempts
-from almoner.giving.checkout.payments.store import current_attempt as current_attempt
 from almoner.giving.checkout.payments.store import find as find
+from almoner.giving.checkout.payments.store import find_current_attempt as find_current_attempt
 from almoner.giving.checkout.payments.store import list_open_payments_by_amount as list_open_payments_by_amount
 from almoner.giving.checkout.payments.store import list_payable_attempt_ids as list_payable_attempt_ids
 from almoner.giving.checkout.payments.store import mark_sent_to_provider as mark_sent_to_provider

@@ -119,7 +119,7 @@ async def find_by_provider_payment_ids(tx: Tx, provider: str, provider_payment_i
     return [_payment(row) for row in rows]
 
 
-async def current_attempt(tx: Tx, donation_id: UUID) -> Payment | None:
+async def find_current_attempt(tx: Tx, donation_id: UUID) -> Payment | None:
     """The attempt that decides a donation's state: unallocated money first, then the newest."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from payment where donation_id = $1 order by status = 'held' desc, id desc limit 1",

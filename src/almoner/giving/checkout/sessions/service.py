@@ -86,7 +86,7 @@ async def create(
     answer = schemas.session_response(tx, session)
     body = encode_envelope(answer) if claim.key_hash else b""
     entry = audit_context.build_entry_row(tx, answer.id)
-    outcome = await store.create_and_record_response(tx, claim, body, entry, new)
+    outcome = await store.create_session_and_store_idempotent_response(tx, claim, body, entry, new)
     claim.raise_for_outcome(tx, outcome)
     if not outcome["made"]:
         _raise_refusal(outcome, session_request)

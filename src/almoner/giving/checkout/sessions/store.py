@@ -81,7 +81,7 @@ select exists (select from made) as made,
 """)
 
 
-async def create_and_record_response(
+async def create_session_and_store_idempotent_response(
     tx: Tx, claim: IdempotencyClaim, response_body: bytes, audit_entry: tuple[object, ...], new_session: NewSession
 ) -> Record:
     """Check, create, store the response, audit and count in one statement; returns the result as a row."""

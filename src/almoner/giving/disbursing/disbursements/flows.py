@@ -1,4 +1,4 @@
-"""The disbursement run: one transaction for each batch; runs may overlap."""
+"""The disbursement run: one transaction for each disbursement; runs may overlap."""
 
 import csv
 from collections.abc import Awaitable, Callable
@@ -8,7 +8,7 @@ from typing import Final, TextIO
 from uuid import UUID
 
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
+from almoner.giving.checkout.donations.domain import DisbursementGrouping, Donation
 from almoner.giving.disbursing.disbursements import remittance_advice, service, store
 from almoner.giving.disbursing.disbursements.domain import (
     SANDBOX_CONFIRMATION,
@@ -75,7 +75,7 @@ async def run_disbursements(
 
     ``on_finished`` is called in the transaction that finishes the run. Raises UnreleasedDatabaseCopy.
     """
-    await fill_all_batches(db, rules)
+    await fill_all_disbursements(db, rules)
     ran = DisbursementRunResult()
     after: UUID | None = None
     while True:
@@ -96,25 +96,25 @@ async def run_disbursements(
     return ran
 
 
-async def fill_all_batches(db: Database, rules: DisbursementRules) -> None:
+async def fill_all_disbursements(db: Database, rules: DisbursementRules) -> None:
     """Add every settled donation to its disbursement."""
     async with db.read() as tx:
-        buckets = await donations.balances_awaiting_disbursement(tx)
+        buckets = await donations.list_undisbursed_groupings(tx)
     for bucket in buckets:
         try:
-            await fill_batch(db, bucket, rules)
+            await fill_disbursement(db, bucket, rules)
         except service.REFUSALS as refused:
-            # A batch that cannot be filled does not stop the others.
+            # A disbursement that cannot be filled does not stop the others.
             named = db.deployment.ids.encode("organisation", bucket.organisation_id)
             _log.error("disbursement_batch_refused", organisation=named, currency=bucket.currency, why=str(refused))
 
 
-async def fill_batch(db: Database, batch: DisbursementBatch, rules: DisbursementRules) -> None:
-    """Add all settled donations of a batch to its disbursement, in several transactions."""
+async def fill_disbursement(db: Database, grouping: DisbursementGrouping, rules: DisbursementRules) -> None:
+    """Add all settled donations of a grouping to its open disbursement, in several transactions."""
     more = True
     while more:
         async with db.write() as tx:
-            more = await service.fill_batch(tx, batch, rules)
+            more = await service.fill_disbursement(tx, grouping, rules)
 
 
 async def _send(db: Database, disbursement_id: UUID, rules: DisbursementRules, ran: DisbursementRunResult) -> None:
@@ -169,9 +169,9 @@ async def pay_donation_in_sandbox(
 
     If several are needed, returns the one that waits, if any; None while another transaction locks the donation.
     """
-    bucket = DisbursementBatch(partner.id, donation.organisation_id, donation.money.currency)
+    bucket = DisbursementGrouping(partner.id, donation.organisation_id, donation.money.currency)
     while True:
-        await fill_batch(db, bucket, rules)
+        await fill_disbursement(db, bucket, rules)
         async with db.read() as tx:
             placed = await donations.get(tx, partner, donation.id)
             full = await store.find_open_disbursement(tx, partner, bucket)

@@ -12,7 +12,7 @@ import msgspec
 from almoner.giving.checkout.donations import domain as donations_domain
 from almoner.giving.disbursing.disbursements import flows, service
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
-from almoner.giving.disbursing.disbursements.service import COLLECT, HOLD, FillBatchesJob, PlaceHoldJob
+from almoner.giving.disbursing.disbursements.service import COLLECT, HOLD, FillDisbursementsJob, PlaceHoldJob
 from almoner.giving.disbursing.verifications import domain as verifications_domain
 from almoner.giving.disbursing.verifications.domain import VerificationFlaggedEvent
 from almoner.platform.database.transactions import Partner, Tx
@@ -50,7 +50,9 @@ class _OrganisationRecord(msgspec.Struct, rename="camel"):
 @tasks.on_internal_event(verifications_domain.FLAGGED)
 async def on_verification_flagged(tx: Tx, flagged: Sequence[VerificationFlaggedEvent]) -> None:
     """Enqueue an update of the pending disbursements to these nonprofits."""
-    await queue.enqueue_jobs(tx, [service.fill_batches_job(one.partner, one.organisation) for one in flagged])
+    await queue.enqueue_jobs(
+        tx, [service.build_fill_disbursements_job(one.partner, one.organisation) for one in flagged]
+    )
 
 
 @tasks.on_public_event(
@@ -66,20 +68,22 @@ async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
         organisation_id = tx.ids.decode("organisation", decode_event_data(event, _OrganisationRecord).organisation_id)
         if event.partner_id is not None and organisation_id is not None:
             concerned[event.partner_id, organisation_id] = None
-    await queue.enqueue_jobs(tx, [service.fill_batches_job(*one) for one in concerned])
+    await queue.enqueue_jobs(tx, [service.build_fill_disbursements_job(*one) for one in concerned])
 
 
 @payout_tasks.job(COLLECT)
-async def fill_batches(dependencies: JobDependencies, context: JobContext, job: DecodedJob[FillBatchesJob]) -> Result:
-    """Add a nonprofit's settled donations to their batches, one transaction for each batch.
+async def fill_disbursements(
+    dependencies: JobDependencies, context: JobContext, job: DecodedJob[FillDisbursementsJob]
+) -> Result:
+    """Add a nonprofit's settled donations to its open disbursements, one transaction for each of them.
 
     Runs again for donations that were locked by another transaction.
     """
     partner = Partner(job.details.partner)
     async with context.db.read() as tx:
-        buckets = await service.list_batches_for_nonprofit(tx, partner, job.details.organisation)
+        buckets = await service.list_groupings_for_nonprofit(tx, partner, job.details.organisation)
     for bucket in buckets:
-        await flows.fill_batch(context.db, bucket, dependencies.rules)
+        await flows.fill_disbursement(context.db, bucket, dependencies.rules)
     async with context.db.read() as tx:
         left = [bucket for bucket in buckets if await service.has_donations_for_open_disbursement(tx, bucket)]
     return JobRetry(_AGAIN, "somebody else held some of the gifts") if left else JobDone()
@@ -131,7 +135,7 @@ async def _propagate_next(tx: Tx) -> int:
 
 
 async def _enqueue_run(tx: Tx) -> int:
-    """Enqueue a job that runs the disbursements, one transaction for each batch."""
+    """Enqueue a job that runs the disbursements, one transaction for each of them."""
     await RUN.enqueue(tx, NoDetails(), unique_key=RUN.name)
     return 0
 

@@ -16,7 +16,7 @@ from asyncpg import CheckViolationError, DataError, IntegrityConstraintViolation
 from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
+from almoner.giving.checkout.donations.domain import DisbursementGrouping, Donation
 from almoner.giving.disbursing.disbursements import domain, store
 from almoner.giving.disbursing.disbursements.domain import (
     Disbursement,
@@ -31,22 +31,24 @@ from almoner.giving.disbursing.disbursements.domain import (
     WaitingReason,
 )
 from almoner.giving.disbursing.disbursements.schemas import DisbursementResponse, disbursement_response
-from almoner.giving.disbursing.disbursements.store import active_holds as active_holds
 from almoner.giving.disbursing.disbursements.store import count_active_holds as count_active_holds
+from almoner.giving.disbursing.disbursements.store import (
+    count_and_sum_ready_disbursements as count_and_sum_ready_disbursements,
+)
 from almoner.giving.disbursing.disbursements.store import count_for_operators as count_for_operators
+from almoner.giving.disbursing.disbursements.store import (
+    count_waiting_disbursements_by_reason as count_waiting_disbursements_by_reason,
+)
 from almoner.giving.disbursing.disbursements.store import last_returned_at as last_returned_at
+from almoner.giving.disbursing.disbursements.store import list_active_holds as list_active_holds
 from almoner.giving.disbursing.disbursements.store import (
     list_active_holds_with_numbers as list_active_holds_with_numbers,
 )
 from almoner.giving.disbursing.disbursements.store import list_for_operators as list_for_operators
+from almoner.giving.disbursing.disbursements.store import list_newest as list_newest
 from almoner.giving.disbursing.disbursements.store import list_page as list_page
-from almoner.giving.disbursing.disbursements.store import newest_disbursements as newest_disbursements
+from almoner.giving.disbursing.disbursements.store import list_sent_disbursements as list_sent_disbursements
 from almoner.giving.disbursing.disbursements.store import oldest_unconfirmed_sent_at as oldest_unconfirmed_sent_at
-from almoner.giving.disbursing.disbursements.store import ready_counts_and_totals as ready_counts_and_totals
-from almoner.giving.disbursing.disbursements.store import sent_disbursements as sent_disbursements
-from almoner.giving.disbursing.disbursements.store import (
-    waiting_reasons_with_count_and_oldest as waiting_reasons_with_count_and_oldest,
-)
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money, MoneyError
@@ -60,14 +62,14 @@ from almoner.platform.jobs.queue import JobKind, NewJob
 Scope = Partner | AllPartners
 
 
-class FillBatchesJob(msgspec.Struct, frozen=True):
+class FillDisbursementsJob(msgspec.Struct, frozen=True):
     """The partner and nonprofit whose donations are collected."""
 
     partner: UUID
     organisation: UUID
 
 
-COLLECT: Final = JobKind("disbursements.collect", FillBatchesJob)
+COLLECT: Final = JobKind("disbursements.collect", FillDisbursementsJob)
 
 
 class PlaceHoldJob(msgspec.Struct, frozen=True):
@@ -107,56 +109,64 @@ async def donation_waiting_reason(tx: Tx, partner: Partner, donation: Donation, 
         reason = (await get(tx, partner, donation.disbursement_id)).waiting_reason
     else:
         settled = donation.settlement.money if donation.settlement else donation.money
-        bucket = DisbursementBatch(donation.partner_id, donation.organisation_id, settled.currency)
-        reason = await _batch_waiting_reason(tx, bucket, await _batch_total(tx, partner, bucket, donation), rules)
+        bucket = DisbursementGrouping(donation.partner_id, donation.organisation_id, settled.currency)
+        reason = await _batch_waiting_reason(
+            tx, bucket, await _total_with_donation(tx, partner, bucket, donation), rules
+        )
     return reason.value if reason else None
 
 
-async def _batch_total(tx: Tx, partner: Partner, batch: DisbursementBatch, donation: Donation) -> Money:
-    """The total of a donation's batch with this donation in it."""
-    held = await store.find_open_disbursement(tx, partner, batch)
+async def _total_with_donation(tx: Tx, partner: Partner, grouping: DisbursementGrouping, donation: Donation) -> Money:
+    """The total of the donation's open disbursement with this donation in it."""
+    held = await store.find_open_disbursement(tx, partner, grouping)
     whole = donation.net_amount_for_nonprofit.minor + (held.money.minor if held else 0)
-    return Money(min(whole, MAX_MINOR), batch.currency)
+    return Money(min(whole, MAX_MINOR), grouping.currency)
 
 
 async def _batch_waiting_reason(
-    tx: Tx, batch: DisbursementBatch, money: Money, rules: DisbursementRules
+    tx: Tx, grouping: DisbursementGrouping, money: Money, rules: DisbursementRules
 ) -> WaitingReason | None:
-    partner = Partner(batch.partner_id)
-    eligibilities = await verifications.eligibility_by_organisation(tx, partner, [batch.organisation_id])
-    organisation = await organisations.get(tx, partner, batch.organisation_id)
+    partner = Partner(grouping.partner_id)
+    eligibilities = await verifications.eligibility_by_organisation(tx, partner, [grouping.organisation_id])
+    organisation = await organisations.get(tx, partner, grouping.organisation_id)
     return domain.waiting_reason_of(
-        eligibilities[batch.organisation_id],
-        is_on_hold=await store.is_held(tx, partner, batch.organisation_id),
+        eligibilities[grouping.organisation_id],
+        is_on_hold=await store.is_held(tx, partner, grouping.organisation_id),
         is_organisation_active=organisation.active,
         money=money,
-        minimum_minor=rules.minimum_disbursement_minor(batch.currency),
+        minimum_minor=rules.minimum_disbursement_minor(grouping.currency),
     )
 
 
-async def list_batches_for_nonprofit(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
+async def list_groupings_for_nonprofit(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementGrouping]:
     """The batches of a nonprofit that have donations to disburse."""
-    loose = await donations.unpaid_balances_of_organisation(tx, partner, organisation_id)
-    return list(dict.fromkeys([*loose, *await store.list_open_batches(tx, partner, organisation_id)]))
+    loose = await donations.list_undisbursed_groupings_of_organisation(tx, partner, organisation_id)
+    return list(
+        dict.fromkeys([*loose, *await store.list_groupings_of_open_disbursements(tx, partner, organisation_id)])
+    )
 
 
-async def fill_batch(tx: Tx, batch: DisbursementBatch, rules: DisbursementRules, limit: int = BATCH) -> bool:
+async def fill_disbursement(
+    tx: Tx, grouping: DisbursementGrouping, rules: DisbursementRules, limit: int = BATCH
+) -> bool:
     """Add settled donations to their disbursement; True if there may be more.
 
     Donations beyond the maximum amount go into the next disbursement, once this one is sent.
     """
-    partner = Partner(batch.partner_id)
-    locked = await store.lock_open_disbursement(tx, partner, batch)
+    partner = Partner(grouping.partner_id)
+    locked = await store.lock_open_disbursement(tx, partner, grouping)
     if locked is None:
-        if not await donations.has_undisbursed_donations(tx, batch):
+        if not await donations.has_undisbursed_donations(tx, grouping):
             return False
-        await store.insert(tx, partner, domain.new_disbursement(tx.new_id(), batch, tx.now))
-        if (locked := await store.lock_open_disbursement(tx, partner, batch)) is None:
+        await store.insert(tx, partner, domain.new_disbursement(tx.new_id(), grouping, tx.now))
+        if (locked := await store.lock_open_disbursement(tx, partner, grouping)) is None:
             return True  # another run has just sent it
-    added = await donations.add_donations_to_disbursement(tx, batch, locked.id, limit, MAX_MINOR - locked.money.minor)
+    added = await donations.add_donations_to_disbursement(
+        tx, grouping, locked.id, limit, MAX_MINOR - locked.money.minor
+    )
     if added.donations:
-        await verifications.start_verification_on_first_payment(tx, partner, batch.organisation_id)
-    total = locked.money + Money(added.total_minor, batch.currency)
+        await verifications.start_verification_on_first_payment(tx, partner, grouping.organisation_id)
+    total = locked.money + Money(added.total_minor, grouping.currency)
     await _update_batch(tx, locked, total, locked.donations + added.donations, rules)
     return added.donations == limit
 
@@ -164,7 +174,7 @@ async def fill_batch(tx: Tx, batch: DisbursementBatch, rules: DisbursementRules,
 async def _update_batch(
     tx: Tx, disbursement: Disbursement, money: Money, count: int, rules: DisbursementRules
 ) -> Disbursement:
-    reason = await _batch_waiting_reason(tx, disbursement.batch, money, rules)
+    reason = await _batch_waiting_reason(tx, disbursement.grouping, money, rules)
     ready_at = None if reason else disbursement.ready_at or tx.now
     refilled = replace(disbursement, money=money, donations=count, waiting_reason=reason, ready_at=ready_at)
     if refilled != disbursement:
@@ -174,7 +184,7 @@ async def _update_batch(
 
 
 async def _emit_changes(tx: Tx, before: Disbursement, after: Disbursement) -> None:
-    """Notify the partner of what changed; an empty batch is invisible to it."""
+    """Notify the partner of what changed; an empty disbursement is invisible to it."""
     record = serialise_for_api(tx, after)
     if before.donations == 0:
         await outbox.emit_event(tx, after.partner_id, domain.CREATED, record)
@@ -235,8 +245,8 @@ async def send_disbursement(tx: Tx, disbursement_id: UUID, rules: DisbursementRu
     ledger.post_at_commit(
         tx, ledger_domain.disbursement_sent_transfers(locked.id, locked.organisation_id, locked.money)
     )
-    if await donations.has_undisbursed_donations(tx, locked.batch):  # it was full
-        await enqueue_fill_batches(tx, Partner(locked.partner_id), locked.organisation_id)
+    if await donations.has_undisbursed_donations(tx, locked.grouping):  # it was full
+        await enqueue_fill_disbursements(tx, Partner(locked.partner_id), locked.organisation_id)
     return await _emit_status(tx, locked)
 
 
@@ -373,7 +383,7 @@ async def fingerprint_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> byte
 
 async def _releasable_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> list[DisbursementHold]:
     await store.lock_holds(tx, organisation_id)
-    holds = await store.active_holds(tx, organisation_id)
+    holds = await store.list_active_holds(tx, organisation_id)
     ended = [one for one in holds if not isinstance(scope, Partner) or one.partner_id == scope.id]
     if not ended and holds:
         raise DisbursementError("the hold applies to other partners or to all partners: release it without --partner")
@@ -429,21 +439,23 @@ async def disbursement_ids_with_status(
     return await store.disbursement_ids_with_status(tx, status, after, limit)
 
 
-async def enqueue_fill_batches(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
+async def enqueue_fill_disbursements(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
     """Enqueue a job that adds a nonprofit's disbursable donations to their batches."""
-    await queue.enqueue_jobs(tx, [fill_batches_job(partner.id, organisation_id)])
+    await queue.enqueue_jobs(tx, [build_fill_disbursements_job(partner.id, organisation_id)])
 
 
-def fill_batches_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
+def build_fill_disbursements_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
     """The job that collects batches for a nonprofit; at most one waits at a time."""
-    return COLLECT.build_job(FillBatchesJob(partner_id, organisation_id), unique_key=f"{partner_id}:{organisation_id}")
+    return COLLECT.build_job(
+        FillDisbursementsJob(partner_id, organisation_id), unique_key=f"{partner_id}:{organisation_id}"
+    )
 
 
-async def has_donations_for_open_disbursement(tx: Tx, batch: DisbursementBatch) -> bool:
-    """Whether settled donations of a batch are in no disbursement that the open one can hold."""
-    held = await store.find_open_disbursement(tx, Partner(batch.partner_id), batch)
+async def has_donations_for_open_disbursement(tx: Tx, grouping: DisbursementGrouping) -> bool:
+    """Whether the open disbursement has room for settled donations that are in no disbursement."""
+    held = await store.find_open_disbursement(tx, Partner(grouping.partner_id), grouping)
     free_minor = MAX_MINOR - held.money.minor if held else MAX_MINOR
-    return await donations.next_undisbursed_donation_fits(tx, batch, free_minor)
+    return await donations.is_next_undisbursed_donation_within_limit(tx, grouping, free_minor)
 
 
 async def next_disbursement_run_at(tx: Tx, schedule_name: str) -> datetime | None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.checkout.donations.domain import DisbursementBatch
+from almoner.giving.checkout.donations.domain import DisbursementGrouping
 from almoner.giving.disbursing.disbursements.domain import (
     DISBURSEMENT,
     Disbursement,
@@ -37,7 +37,7 @@ def _disbursement(row: Record) -> Disbursement:
 
 
 async def insert(tx: Tx, partner: Partner, disbursement: Disbursement) -> None:
-    """Store a new batch, unless there is an open one."""
+    """Store a new disbursement, unless there is an open one."""
     await tx.execute(
         """
         insert into disbursement (id, partner_id, organisation_id, currency, amount_minor, donations, status,
@@ -58,7 +58,7 @@ async def insert(tx: Tx, partner: Partner, disbursement: Disbursement) -> None:
 
 
 async def find(tx: Tx, scope: Partner | AllPartners, disbursement_id: UUID) -> Disbursement | None:
-    """Find one disbursement; partners do not see an empty batch."""
+    """Find one disbursement; partners do not see an empty one."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"""
@@ -90,19 +90,21 @@ where partner_id = $1 and organisation_id = $2 and currency = $3 and status = 'P
 """
 
 
-async def find_open_disbursement(tx: Tx, partner: Partner, batch: DisbursementBatch) -> Disbursement | None:
-    """The open batch to which donations are added."""
-    row = await tx.fetchrow(OPEN, partner.id, batch.organisation_id, batch.currency)
+async def find_open_disbursement(tx: Tx, partner: Partner, grouping: DisbursementGrouping) -> Disbursement | None:
+    """The open disbursement to which donations are added."""
+    row = await tx.fetchrow(OPEN, partner.id, grouping.organisation_id, grouping.currency)
     return _disbursement(row) if row else None
 
 
-async def lock_open_disbursement(tx: Tx, partner: Partner, batch: DisbursementBatch) -> Disbursement | None:
-    """The open batch to which donations are added, locked until the transaction ends."""
-    row = await tx.fetchrow(f"{OPEN} for no key update", partner.id, batch.organisation_id, batch.currency)
+async def lock_open_disbursement(tx: Tx, partner: Partner, grouping: DisbursementGrouping) -> Disbursement | None:
+    """The open disbursement to which donations are added, locked until the transaction ends."""
+    row = await tx.fetchrow(f"{OPEN} for no key update", partner.id, grouping.organisation_id, grouping.currency)
     return _disbursement(row) if row else None
 
 
-async def list_open_batches(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
+async def list_groupings_of_open_disbursements(
+    tx: Tx, partner: Partner, organisation_id: UUID
+) -> list[DisbursementGrouping]:
     """The open batches of a nonprofit."""
     rows = await tx.fetch(
         """
@@ -112,7 +114,7 @@ async def list_open_batches(tx: Tx, partner: Partner, organisation_id: UUID) -> 
         partner.id,
         organisation_id,
     )
-    return [DisbursementBatch(*row) for row in rows]
+    return [DisbursementGrouping(*row) for row in rows]
 
 
 async def update_donation_totals(tx: Tx, disbursement: Disbursement) -> None:
@@ -243,7 +245,7 @@ async def list_page(
     return [_disbursement(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def newest_disbursements(tx: Tx, status: DisbursementStatus | None, limit: int) -> list[Disbursement]:
+async def list_newest(tx: Tx, status: DisbursementStatus | None, limit: int) -> list[Disbursement]:
     """The newest disbursements of all partners that are not empty."""
     rows = await tx.fetch(
         f"""
@@ -292,7 +294,7 @@ def _where(filters: OperatorDisbursementFilters) -> SqlConditions:
 
 
 @across_partners("operators")
-async def ready_counts_and_totals(tx: Tx) -> list[tuple[int, Money]]:
+async def count_and_sum_ready_disbursements(tx: Tx) -> list[tuple[int, Money]]:
     """Disbursements that the next run sends, by currency: their number and total."""
     rows = await tx.fetch(
         """
@@ -304,7 +306,7 @@ async def ready_counts_and_totals(tx: Tx) -> list[tuple[int, Money]]:
 
 
 @across_partners("operators")
-async def waiting_reasons_with_count_and_oldest(tx: Tx) -> list[tuple[WaitingReason, int, datetime]]:
+async def count_waiting_disbursements_by_reason(tx: Tx) -> list[tuple[WaitingReason, int, datetime]]:
     """Waiting disbursements by reason: their number, and the start of the oldest one."""
     rows = await tx.fetch(
         """
@@ -388,7 +390,7 @@ where status = 'SENT' and currency = $1 and ($2::uuid is null or id > $2) order 
 
 
 @across_partners("operators")
-async def sent_disbursements(tx: Tx, currency: str, after: UUID | None, limit: int) -> list[Disbursement]:
+async def list_sent_disbursements(tx: Tx, currency: str, after: UUID | None, limit: int) -> list[Disbursement]:
     """Sent disbursements in a currency, by creation, after the given one."""
     return [_disbursement(row) for row in await tx.fetch(SENT, currency, after, limit)]
 
@@ -425,7 +427,7 @@ async def count_active_holds(tx: Tx) -> int:
 
 
 @across_partners("operators")
-async def active_holds(tx: Tx, organisation_id: UUID | None = None) -> list[DisbursementHold]:
+async def list_active_holds(tx: Tx, organisation_id: UUID | None = None) -> list[DisbursementHold]:
     """The active holds of one nonprofit or of all, oldest first."""
     of = "organisation_id = $1" if organisation_id else "$1::uuid is null"
     rows = await tx.fetch(

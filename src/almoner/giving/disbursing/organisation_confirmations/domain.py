@@ -54,7 +54,7 @@ class ApprovedAccount:
     id: UUID
     currency: str
     holder: str
-    shown: str
+    display_text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,9 @@ from almoner.giving.disbursing.payee_bank_accounts.domain import (
 from almoner.giving.disbursing.payee_bank_accounts.store import count_for_operators as count_for_operators
 from almoner.giving.disbursing.payee_bank_accounts.store import list_approved_accounts as list_approved_accounts
 from almoner.giving.disbursing.payee_bank_accounts.store import list_for_operators as list_for_operators
-from almoner.giving.disbursing.payee_bank_accounts.store import newest_accounts as newest_accounts
+from almoner.giving.disbursing.payee_bank_accounts.store import list_newest as list_newest
 from almoner.giving.disbursing.payee_bank_accounts.store import (
-    organisation_ids_sharing_account as organisation_ids_sharing_account,
+    list_organisation_ids_sharing_account as list_organisation_ids_sharing_account,
 )
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.ports import ApprovedPayeeAccount

@@ -93,7 +93,7 @@ async def get_for_update(tx: Tx, account_id: UUID) -> PayeeAccount | None:
     return next((_account(row) for row in rows if row["id"] == account_id), None)
 
 
-async def newest_accounts(tx: Tx, status: PayeeStatus | None, limit: int) -> list[PayeeAccount]:
+async def list_newest(tx: Tx, status: PayeeStatus | None, limit: int) -> list[PayeeAccount]:
     """The newest accounts, of one status or of all."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from payee_bank_account where $1::text is null or status = $1 order by id desc limit $2",
@@ -196,7 +196,7 @@ async def proposed_count_and_oldest_proposed_at(tx: Tx) -> tuple[int, datetime |
     return row[0], row[1]
 
 
-async def organisation_ids_sharing_account(tx: Tx, account_id: UUID) -> list[UUID]:
+async def list_organisation_ids_sharing_account(tx: Tx, account_id: UUID) -> list[UUID]:
     """Other nonprofits for which the same account was proposed and not rejected."""
     rows = await tx.fetch(
         """

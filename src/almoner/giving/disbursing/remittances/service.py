@@ -34,7 +34,7 @@ async def build_remittance(tx: Tx, disbursement_id: UUID, language: str | None =
         raise DisbursementError("the disbursement is not the sum of its donations: run `almoner selfcheck`")
     return Remittance(
         disbursement=disbursement,
-        issuer=await receipts.issuer_name(tx, partner) or (await partners.get(tx, partner)).name,
+        issuer=await receipts.find_issuer_name(tx, partner) or (await partners.get(tx, partner)).name,
         organisation=organisation.effective_display_name,
         language=language or domain.document_language_of(organisation.country_code),
         lines=lines,

@@ -34,7 +34,7 @@ ACCOUNTS: Final = "accounts of nonprofits"
 """The source of account findings."""
 
 
-async def check_verification(
+async def run_verification_checks(
     tx: Tx, screening: OrganisationScreener, account_lookup: ApprovedAccountLookup, verification_id: UUID
 ) -> MonetaryDonationVerification:
     """Check a verification against register and watchlists; repeating it changes nothing.
@@ -161,7 +161,7 @@ async def record_approved_account(
     tx: Tx, verification: MonetaryDonationVerification, account: ApprovedPayeeAccount
 ) -> None:
     """Record that the nonprofit has an approved account; flags a differing name or a denial."""
-    kinds = list(findings.account_flag_kinds(account))
+    kinds = list(findings.flag_kinds_for_account(account))
     finding = CheckFinding("bank_details", "succeeded", ACCOUNTS, None, {**account.facts, "account": account.account})
     created = await store_findings.insert_finding(tx, verification, replace(finding, reason=", ".join(kinds) or None))
     for kind in kinds:

@@ -200,7 +200,7 @@ def flag_kinds_for_changes(previous: CheckFinding | None, current: CheckFinding)
             yield "new_match"
 
 
-def account_flag_kinds(account: ApprovedPayeeAccount) -> Iterator[FlagKind]:
+def flag_kinds_for_account(account: ApprovedPayeeAccount) -> Iterator[FlagKind]:
     """The flags for an account that a check relies on."""
     if account.holder_differs:
         yield "holder_differs"

@@ -34,16 +34,16 @@ checking_tasks: Final = DependentTaskRegistry[JobDependencies]()
 
 
 @checking_tasks.job(service.CHECK)
-async def check_verification(
+async def run_verification_checks(
     dependencies: JobDependencies, context: JobContext, job: DecodedJob[service.CheckVerificationJob]
 ) -> Result:
     """Check one verification, then apply its test value; repeating it changes nothing."""
-    verification_id, then = job.details.verification, job.details.then
+    verification_id, sandbox_action = job.details.verification_id, job.details.sandbox_action
 
     async def check_due(tx: Tx) -> None:
-        await checking.check_verification(tx, dependencies.screening, dependencies.accounts, verification_id)
-        if then is not None:
-            await service.apply_test_action(tx, verification_id, then)
+        await checking.run_verification_checks(tx, dependencies.screening, dependencies.accounts, verification_id)
+        if sandbox_action is not None:
+            await service.apply_test_action(tx, verification_id, sandbox_action)
 
     await dependencies.screening.run_in_screening_transaction(context.db, check_due)
     return JobDone()

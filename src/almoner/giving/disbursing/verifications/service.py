@@ -85,7 +85,7 @@ async def eligibility_by_organisation(
     found: dict[UUID, list[MonetaryDonationVerification]] = {
         organisation_id: [] for organisation_id in organisation_ids
     }
-    for verification in await store.verifications_of_organisations(tx, partner, list(found)):
+    for verification in await store.list_verifications_of_organisations(tx, partner, list(found)):
         found[verification.organisation_id].append(verification.with_expiry_applied(tx.now))
     return {organisation_id: domain.eligibility_status_of(its) for organisation_id, its in found.items()}
 
@@ -131,7 +131,7 @@ async def _adopt(
 
 async def start_verification_on_first_payment(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
     """Start a verification when the first money arrives for a nonprofit; False if there is one."""
-    if await store.verifications_of_organisations(tx, partner, [organisation_id]):
+    if await store.list_verifications_of_organisations(tx, partner, [organisation_id]):
         return False
     created = domain.new_verification(
         tx.new_id(), partner.id, organisation_id, None, tx.now, is_requested_by_partner=False
@@ -211,16 +211,16 @@ async def list_page(
     return [row.with_expiry_applied(tx.now) for row in rows], total
 
 
-async def newest_verifications(
+async def list_newest(
     tx: Tx, scope: Scope, filters: VerificationFilters, limit: int
 ) -> list[MonetaryDonationVerification]:
     """The newest verifications, for operators."""
-    return [row.with_expiry_applied(tx.now) for row in await store.newest_verifications(tx, scope, filters, limit)]
+    return [row.with_expiry_applied(tx.now) for row in await store.list_newest(tx, scope, filters, limit)]
 
 
 async def list_open_flags(tx: Tx, limit: int) -> list[VerificationFlag]:
     """Open flags that wait for two reviewers, newest first."""
-    return await store_findings.flags_with_status(tx, "open", limit)
+    return await store_findings.list_flags_with_status(tx, "open", limit)
 
 
 async def get_flag(tx: Tx, flag_id: UUID) -> VerificationFlag:

@@ -177,7 +177,7 @@ async def mark_requested_by_partner(tx: Tx, verification: MonetaryDonationVerifi
     )
 
 
-async def verifications_of_organisations(
+async def list_verifications_of_organisations(
     tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
 ) -> list[MonetaryDonationVerification]:
     """All verifications of these organisations."""
@@ -213,7 +213,7 @@ async def list_page(
     return [_verification(row) for row in rows if row[0] is not None], rows[0]["total"]
 
 
-async def newest_verifications(
+async def list_newest(
     tx: Tx, scope: Partner | AllPartners, filters: VerificationFilters, limit: int
 ) -> list[MonetaryDonationVerification]:
     """The newest verifications, for operators."""

@@ -178,7 +178,7 @@ async def list_flags(tx: Tx, verification_id: UUID) -> list[VerificationFlag]:
     return [_flag(row) for row in rows]
 
 
-async def flags_with_status(tx: Tx, status: FlagStatus, limit: int) -> list[VerificationFlag]:
+async def list_flags_with_status(tx: Tx, status: FlagStatus, limit: int) -> list[VerificationFlag]:
     """Flags of all verifications, newest first."""
     rows = await tx.fetch(f"{_FLAG} where g.status = $1 order by g.id desc limit $2", status, limit)
     return [_flag(row) for row in rows]

@@ -18,10 +18,10 @@ Scope = Partner | AllPartners
 
 
 class CheckVerificationJob(msgspec.Struct, frozen=True):
-    """The verification to check. ``then``: the action of a test value to apply afterwards."""
+    """The verification to check, and the action of a sandbox test value to apply afterwards."""
 
-    verification: UUID
-    then: test_values.Action | None
+    verification_id: UUID = msgspec.field(name="verification")
+    sandbox_action: test_values.Action | None = msgspec.field(name="then")
 
 
 CHECK: Final = JobKind("verifications.check_registration", CheckVerificationJob)

@@ -147,7 +147,7 @@ class ClaimScheduleEntry:
     """A donation in a claim with its line of the schedule."""
 
     line: int
-    gift: ClaimableDonation
+    donation: ClaimableDonation
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,14 +78,14 @@ class _AggregatedLine:
 class ClaimSchedule:
     """A schedule: donations by line, excluded ones, and the number that wait for the next claim."""
 
-    listed: tuple[ClaimScheduleEntry, ...]
+    entries: tuple[ClaimScheduleEntry, ...]
     excluded_donations: tuple[ExcludedDonation, ...]
-    waiting: int
+    waiting_count: int
 
     @property
     def line_count(self) -> int:
         """The number of lines."""
-        return max((one.line for one in self.listed), default=0)
+        return max((one.line for one in self.entries), default=0)
 
 
 def build_schedule(
@@ -187,7 +187,7 @@ def schedule_csv(entries: Sequence[ClaimScheduleEntry]) -> str:
     """The schedule as CSV. Raises ValueError for a donation that HMRC would not accept."""
     lines: dict[int, list[ClaimableDonation]] = {}
     for one in entries:
-        lines.setdefault(one.line, []).append(one.gift)
+        lines.setdefault(one.line, []).append(one.donation)
     out = io.StringIO()
     rows = csv.writer(out)
     rows.writerow(COLUMNS)

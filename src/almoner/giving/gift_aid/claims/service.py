@@ -27,9 +27,9 @@ from almoner.giving.gift_aid.claims.domain import (
 )
 from almoner.giving.gift_aid.claims.store import count_for_operators as count_for_operators
 from almoner.giving.gift_aid.claims.store import list_for_operators as list_for_operators
-from almoner.giving.gift_aid.claims.store import newest_adjustments as newest_adjustments
-from almoner.giving.gift_aid.claims.store import newest_claims as newest_claims
-from almoner.giving.gift_aid.claims.store import overclaimed_donation_ids as overclaimed_donation_ids
+from almoner.giving.gift_aid.claims.store import list_newest_adjustments as list_newest_adjustments
+from almoner.giving.gift_aid.claims.store import list_newest_claims as list_newest_claims
+from almoner.giving.gift_aid.claims.store import list_overclaimed_donation_ids as list_overclaimed_donation_ids
 from almoner.giving.gift_aid.declarations.domain import CURRENCY, Declaration, is_eligible_for_gift_aid
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
@@ -67,17 +67,17 @@ async def draft_claim(
     await _ensure_eligible_charity(tx, organisation_id)
     if cutoff_at > tx.now:
         raise GiftAidClaimError("--before must not be in the future, because only past donations can be claimed")
-    for donation_id in await store.overclaimed_donation_ids_of_charity(tx, organisation_id):
+    for donation_id in await store.list_overclaimed_donation_ids_of_charity(tx, organisation_id):
         await adjust_claim_of_donation(tx, donation_id)
     today = domain.london_day(tx.now)
     since = year_end.earliest_claimable_at(today)
     expired = await store.count_expired_donations(tx, organisation_id, since)
     gifts, more = await _select_donations(tx, organisation_id, since, cutoff_at)
     made = hmrc_schedule.build_schedule(gifts, today, year_end, aggregate_small_donations=aggregate_small_donations)
-    drafted = ClaimDraftResult(None, made.excluded_donations, made.waiting + more, expired)
-    if not made.listed:
+    drafted = ClaimDraftResult(None, made.excluded_donations, made.waiting_count + more, expired)
+    if not made.entries:
         return drafted
-    minor = sum(one.gift.minor for one in made.listed)
+    minor = sum(one.donation.minor for one in made.entries)
     left = await store.lock_open_adjustments(tx, organisation_id)
     taken = domain.allocate_deductions([(one.id, one.remaining_minor) for one in left], minor)
     claim = GiftAidClaim(
@@ -85,7 +85,7 @@ async def draft_claim(
         organisation_id=organisation_id,
         cutoff_at=cutoff_at,
         status="drafted",
-        donations=len(made.listed),
+        donations=len(made.entries),
         lines=made.line_count,
         minor=minor,
         deducted_minor=sum(part for _, part in taken),
@@ -104,7 +104,8 @@ async def _insert_claim(tx: Tx, claim: GiftAidClaim, schedule: hmrc_schedule.Cla
             "the charity already has a draft claim. Submit or withdraw it first: see `almoner gift-aid claims list`"
         )
     entries = [
-        ClaimEntry(one.gift.donation_id, one.gift.declaration_id, one.line, one.gift.minor) for one in schedule.listed
+        ClaimEntry(one.donation.donation_id, one.donation.declaration_id, one.line, one.donation.minor)
+        for one in schedule.entries
     ]
     try:
         await store.insert_entries(tx, claim, entries)
@@ -158,12 +159,12 @@ async def schedule_csv(tx: Tx, claim_id: UUID) -> str:
     """HMRC's schedule of a claim, as CSV. Raises NotFound; GiftAidClaimError if a draft claims too much."""
     tx.deployment.identity.ensure_active()
     claim = await get(tx, claim_id)
-    if claim.status == "drafted" and (over := await store.overclaimed_donation_ids(tx, claim_id)):
+    if claim.status == "drafted" and (over := await store.list_overclaimed_donation_ids(tx, claim_id)):
         raise GiftAidClaimError(
             f"{len(over):,} of its donations have since been refunded, reassigned or lost their declaration: "
             "withdraw the draft and create a new one"
         )
-    return hmrc_schedule.schedule_csv(await store.schedule_entries(tx, claim_id))
+    return hmrc_schedule.schedule_csv(await store.list_schedule_entries(tx, claim_id))
 
 
 async def mark_submitted(tx: Tx, claim_id: UUID, hmrc_reference: str, *, recorded_by: str) -> GiftAidClaim:
@@ -176,7 +177,7 @@ async def mark_submitted(tx: Tx, claim_id: UUID, hmrc_reference: str, *, recorde
     claim = await _lock(tx, claim_id)
     if not await store.update_status(tx, claim, "submitted", changed_by=recorded_by, hmrc_reference=hmrc_reference):
         raise _transition_refused(claim, "submitted")
-    for donation_id in await store.overclaimed_donation_ids(tx, claim_id):
+    for donation_id in await store.list_overclaimed_donation_ids(tx, claim_id):
         await adjust_claim_of_donation(tx, donation_id)
     return replace(claim, status="submitted", reference=hmrc_reference)
 
@@ -263,6 +264,6 @@ async def cancel_declaration_and_adjust_claims(
     Raises NotFound, DeclarationError.
     """
     cancelled = await donations.cancel_declaration(tx, declaration_id, cancelled_from)
-    for donation_id in await store.donation_ids_claimed_under_declaration(tx, declaration_id):
+    for donation_id in await store.list_donation_ids_claimed_under_declaration(tx, declaration_id):
         await adjust_claim_of_donation(tx, donation_id)
     return cancelled

@@ -148,7 +148,7 @@ async def get_for_update(tx: Tx, claim_id: UUID) -> GiftAidClaim | None:
 
 
 @across_partners("operators")
-async def newest_claims(tx: Tx, organisation_id: UUID | None, limit: int) -> list[GiftAidClaim]:
+async def list_newest_claims(tx: Tx, organisation_id: UUID | None, limit: int) -> list[GiftAidClaim]:
     """The newest claims, of one charity or of all."""
     rows = await tx.fetch(
         f"""
@@ -227,7 +227,7 @@ where c.claim_id = $1 order by c.line, d.created_at, d.id
 
 
 @across_partners("operators")
-async def schedule_entries(tx: Tx, claim_id: UUID) -> list[ClaimScheduleEntry]:
+async def list_schedule_entries(tx: Tx, claim_id: UUID) -> list[ClaimScheduleEntry]:
     """The donations of a claim, by the lines of its schedule."""
     rows = await tx.fetch(_SCHEDULE_ENTRIES, claim_id)
     return [ClaimScheduleEntry(row["line"], _claimable(row)) for row in rows]
@@ -280,7 +280,7 @@ where c.claim_id = $1 and c.active and c.amount_minor - c.adjusted_minor > {STAN
 
 
 @across_partners("operators")
-async def overclaimed_donation_ids(tx: Tx, claim_id: UUID) -> list[UUID]:
+async def list_overclaimed_donation_ids(tx: Tx, claim_id: UUID) -> list[UUID]:
     """The donations of a claim whose value is now less than claimed."""
     return [row[0] for row in await tx.fetch(_OVERCLAIMED, claim_id)]
 
@@ -293,7 +293,7 @@ where q.organisation_id = $1 and q.status in ('submitted', 'paid') and c.active
 
 
 @across_partners("operators")
-async def overclaimed_donation_ids_of_charity(tx: Tx, organisation_id: UUID) -> list[UUID]:
+async def list_overclaimed_donation_ids_of_charity(tx: Tx, organisation_id: UUID) -> list[UUID]:
     """The donations of all claims of a charity whose value is now less than claimed."""
     return [row[0] for row in await tx.fetch(_OVERCLAIMED_OF_CHARITY, organisation_id)]
 
@@ -303,7 +303,7 @@ select donation_id from gift_aid_claim_donation where declaration_id = $1 and ac
 """
 
 
-async def donation_ids_claimed_under_declaration(tx: Tx, declaration_id: UUID) -> list[UUID]:
+async def list_donation_ids_claimed_under_declaration(tx: Tx, declaration_id: UUID) -> list[UUID]:
     """The donations claimed through a declaration."""
     return [row[0] for row in await tx.fetch(_CLAIMED_BY, declaration_id)]
 
@@ -352,7 +352,7 @@ async def lock_open_adjustments(tx: Tx, organisation_id: UUID) -> list[Adjustmen
 
 
 @across_partners("operators")
-async def newest_adjustments(
+async def list_newest_adjustments(
     tx: Tx, organisation_id: UUID | None, limit: int, before: UUID | None = None
 ) -> list[Adjustment]:
     """The newest adjustments of one charity or all, before the given one."""

@@ -91,7 +91,9 @@ async def find_covering_declaration_id(
     if user_id is None:
         return None
     while (
-        found := domain.newest_covering_declaration(await store.declarations_of_user(tx, partner, user_id), donated_at)
+        found := domain.newest_covering_declaration(
+            await store.list_declarations_of_user(tx, partner, user_id), donated_at
+        )
     ) is not None:
         if found.id == current_declaration_id:
             return current_declaration_id
@@ -125,12 +127,12 @@ async def find_or_create_declaration_for_regular_donation(
     return new.id
 
 
-async def find_declaration_id_for_later_donation(
+async def does_declaration_still_cover_donations(
     tx: Tx, partner: Partner, declaration_id: UUID, organisation_id: UUID
-) -> UUID | None:
-    """The declaration of a regular donation if it covers another one now, locked against cancellation; else None."""
+) -> bool:
+    """Whether a declaration covers a donation to the charity now; if so, it is locked against cancellation."""
     known = await store.find_with_shared_lock(tx, partner, declaration_id)
-    return known.id if known and known.organisation_id == organisation_id and known.covers(tx.now) else None
+    return known is not None and known.organisation_id == organisation_id and known.covers(tx.now)
 
 
 async def find_declaration_id_for_restored_donation(

@@ -78,7 +78,7 @@ async def get_for_update(tx: Tx, declaration_id: UUID) -> Declaration | None:
     return _declaration(row) if row else None
 
 
-async def declarations_of_user(tx: Tx, partner: Partner, user_id: UUID) -> list[Declaration]:
+async def list_declarations_of_user(tx: Tx, partner: Partner, user_id: UUID) -> list[Declaration]:
     """A user's declarations, cancelled ones too, newest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from gift_aid_declaration where partner_id = $1 and user_id = $2 order by id desc",

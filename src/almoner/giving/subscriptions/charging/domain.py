@@ -14,20 +14,20 @@ LIVE_PAYMENT_RETRY: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class DueDates:
-    """Due dates of a subscription. ``opened``: the date to charge; ``missed``: older dates it covers.
+    """Due dates of a subscription. ``date_to_charge``: the date to charge; ``missed_dates``: older dates it covers.
 
-    ``expired``: dates that may no longer be charged. ``first_attempt_at``: of the opened date.
+    ``expired_dates``: dates that may no longer be charged. ``first_attempt_at``: of the opened date.
     """
 
-    opened: date | None
-    missed: Sequence[date]
-    expired: Sequence[date]
+    date_to_charge: date | None
+    missed_dates: Sequence[date]
+    expired_dates: Sequence[date]
     first_attempt_at: datetime | None
 
     @property
     def last_due_date(self) -> date:
         """The last due date."""
-        return max([*([self.opened] if self.opened else []), *self.missed, *self.expired])
+        return max([*([self.date_to_charge] if self.date_to_charge else []), *self.missed_dates, *self.expired_dates])
 
 
 def due_dates(subscription: DonationSubscription, now: datetime, zone: tzinfo) -> DueDates | None:

@@ -177,13 +177,13 @@ async def _open_due_date(
     if charge is not None:
         await _close(tx, charge, None)
         charge = None
-    await subscriptions.skip_dates(tx, subscription.id, due.expired, "too_late")
-    await subscriptions.skip_dates(tx, subscription.id, due.missed, "missed_date")
-    if due.opened is not None:
-        charge = SubscriptionCharge(subscription.id, due.opened, "open", next_attempt_at=due.first_attempt_at)
+    await subscriptions.skip_dates(tx, subscription.id, due.expired_dates, "too_late")
+    await subscriptions.skip_dates(tx, subscription.id, due.missed_dates, "missed_date")
+    if due.date_to_charge is not None:
+        charge = SubscriptionCharge(subscription.id, due.date_to_charge, "open", next_attempt_at=due.first_attempt_at)
         await subscriptions.insert_open_charge(tx, charge)
     subscription = with_next_due_date(subscription, subscription.next_due_date_after(due.last_due_date), zone)
-    if skipped := sorted([*due.expired, *due.missed]):
+    if skipped := sorted([*due.expired_dates, *due.missed_dates]):
         subscription = await subscriptions.store_change_and_emit_event(tx, subscription, UPDATED)
         await subscriptions.notify_donor(tx, subscription, "dates_skipped", skipped[0])
     return subscription, charge

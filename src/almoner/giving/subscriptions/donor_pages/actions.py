@@ -35,14 +35,14 @@ class AgreementNeeded(Exception):
 class SubmittedForm:
     """A submitted form about one of the donor's subscriptions."""
 
-    shown: RegularDonation
+    regular_donation: RegularDonation
     form: Mapping[str, object]
     language: Language
 
     @property
     def partner(self) -> Partner:
         """The partner of the subscription."""
-        return Partner(self.shown.subscription.partner_id)
+        return Partner(self.regular_donation.subscription.partner_id)
 
     def field(self, name: str) -> str:
         """The value of a field."""
@@ -51,7 +51,7 @@ class SubmittedForm:
 
     def build_agreement(self, money: Money, frequency: Frequency, organisation: str | None = None) -> Agreement:
         """The consent text shown next to the button."""
-        return build_change_agreement(self.shown, self.language, money, frequency, organisation)
+        return build_change_agreement(self.regular_donation, self.language, money, frequency, organisation)
 
 
 def build_change_agreement(
@@ -70,7 +70,7 @@ def build_change_agreement(
 
 async def change_amount(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Change the amount from the next due date on. Raises AgreementNeeded until the donor agrees."""
-    subscription = submitted_form.shown.subscription
+    subscription = submitted_form.regular_donation.subscription
     subscriptions_domain.ensure_status_in(subscription, *subscriptions_domain.LIVE_STATUSES)
     amounts = hosted_page_domain.donation_amounts_for(subscription.money.currency)
     minor = hosted_page_domain.parse_entered_amount(
@@ -96,7 +96,9 @@ async def change_next_due_date(tx: Tx, submitted_form: SubmittedForm) -> Problem
     """Change the next due date, from which later ones are counted."""
     try:
         day = date.fromisoformat(submitted_form.field("day"))
-        await subscriptions.change_next_due_date(tx, submitted_form.partner, submitted_form.shown.subscription.id, day)
+        await subscriptions.change_next_due_date(
+            tx, submitted_form.partner, submitted_form.regular_donation.subscription.id, day
+        )
     except (ValueError, InvalidDate):
         return {"day": "regular.day.problem"}
     return {}
@@ -112,49 +114,55 @@ async def pause(tx: Tx, submitted_form: SubmittedForm) -> Problems:
         zone = tx.deployment.time_zone
         day = recurrence.nth_date(tx.deployment.date_in_issuer_time_zone(tx.now), "monthly", int(months))
         until = recurrence.local_time_to_utc(day, time(), zone)
-    await subscriptions.pause(tx, submitted_form.partner, submitted_form.shown.subscription.id, until, "donor")
+    await subscriptions.pause(
+        tx, submitted_form.partner, submitted_form.regular_donation.subscription.id, until, "donor"
+    )
     return {}
 
 
 async def resume(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Resume, unless the nonprofit still cannot receive donations."""
-    await subscriptions.resume(tx, submitted_form.partner, submitted_form.shown.subscription.id)
+    await subscriptions.resume(tx, submitted_form.partner, submitted_form.regular_donation.subscription.id)
     return {}
 
 
 async def skip_next_donation(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Skip the next due date, as shown."""
-    if submitted_form.field("day") != str(submitted_form.shown.subscription.next_due_on):
+    if submitted_form.field("day") != str(submitted_form.regular_donation.subscription.next_due_on):
         raise InvalidState("another date is next by now")
-    await subscriptions.skip_next_due_date(tx, submitted_form.partner, submitted_form.shown.subscription.id, "donor")
+    await subscriptions.skip_next_due_date(
+        tx, submitted_form.partner, submitted_form.regular_donation.subscription.id, "donor"
+    )
     return {}
 
 
 async def cancel(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Cancel the subscription."""
-    await subscriptions.cancel(tx, submitted_form.partner, submitted_form.shown.subscription.id, "donor")
+    await subscriptions.cancel(tx, submitted_form.partner, submitted_form.regular_donation.subscription.id, "donor")
     return {}
 
 
 async def confirm_change(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Agree to the change that the partner requested, as shown."""
-    change = submitted_form.shown.subscription.pending_change
+    change = submitted_form.regular_donation.subscription.pending_change
     if change is None or submitted_form.field("change") != str(int(change.requested_at.timestamp())):
         raise InvalidState("another change waits by now")
     agreement = submitted_form.build_agreement(change.money, change.frequency)
-    await subscriptions.confirm_change(tx, submitted_form.partner, submitted_form.shown.subscription.id, agreement)
+    await subscriptions.confirm_change(
+        tx, submitted_form.partner, submitted_form.regular_donation.subscription.id, agreement
+    )
     return {}
 
 
 async def decline_change(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Decline the change."""
-    await subscriptions.decline_change(tx, submitted_form.partner, submitted_form.shown.subscription.id)
+    await subscriptions.decline_change(tx, submitted_form.partner, submitted_form.regular_donation.subscription.id)
     return {}
 
 
 async def accept_successor_organisation(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Agree to the new nonprofit, as shown."""
-    subscription, proposed = submitted_form.shown.subscription, submitted_form.shown.proposed
+    subscription, proposed = submitted_form.regular_donation.subscription, submitted_form.regular_donation.proposed
     named = tx.ids.encode_or_none("organisation", subscription.proposed_organisation_id)
     if proposed is None or submitted_form.field("organisation") != named:
         raise InvalidState("another nonprofit was proposed")
@@ -165,27 +173,29 @@ async def accept_successor_organisation(tx: Tx, submitted_form: SubmittedForm) -
 
 async def decline_successor_organisation(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Decline the new nonprofit, which cancels the subscription."""
-    if submitted_form.shown.proposed is None:
+    if submitted_form.regular_donation.proposed is None:
         raise InvalidState("no other nonprofit is proposed")
-    await subscriptions.decline_successor_organisation(tx, submitted_form.partner, submitted_form.shown.subscription.id)
+    await subscriptions.decline_successor_organisation(
+        tx, submitted_form.partner, submitted_form.regular_donation.subscription.id
+    )
     return {}
 
 
 @dataclass(frozen=True, slots=True)
 class DonorAction:
-    """An action of a donor. ``done``: the catalogue key of the confirmation. ``form``: it has a page of its own."""
+    """An action of a donor. ``success_message_key``: the catalogue key of the confirmation."""
 
     perform: Callable[[Tx, SubmittedForm], Awaitable[Problems]]
-    done: str
-    form: bool = False
+    success_message_key: str
+    has_own_page: bool = False
 
 
 ACTIONS: Final[Mapping[str, DonorAction]] = {
-    "amount": DonorAction(change_amount, "changed", form=True),
-    "day": DonorAction(change_next_due_date, "changed", form=True),
-    "pause": DonorAction(pause, "pause", form=True),
-    "skip": DonorAction(skip_next_donation, "skip", form=True),
-    "cancel": DonorAction(cancel, "cancel", form=True),
+    "amount": DonorAction(change_amount, "changed", has_own_page=True),
+    "day": DonorAction(change_next_due_date, "changed", has_own_page=True),
+    "pause": DonorAction(pause, "pause", has_own_page=True),
+    "skip": DonorAction(skip_next_donation, "skip", has_own_page=True),
+    "cancel": DonorAction(cancel, "cancel", has_own_page=True),
     "resume": DonorAction(resume, "resume"),
     "confirm": DonorAction(confirm_change, "changed"),
     "decline": DonorAction(decline_change, "decline"),
@@ -193,4 +203,6 @@ ACTIONS: Final[Mapping[str, DonorAction]] = {
     "refuse": DonorAction(decline_successor_organisation, "cancel"),
 }
 """The actions by the last segment of their path."""
-DONE: Final = frozenset({*(one.done for one in ACTIONS.values()), "card", "card_open", "pay", "pay_open"})
+DONE: Final = frozenset(
+    {*(one.success_message_key for one in ACTIONS.values()), "card", "card_open", "pay", "pay_open"}
+)

@@ -63,7 +63,7 @@ class RegularDonationsOfDonor:
 
     opened_by: DonationSubscription
     partner: PartnerAccount
-    listed: Sequence[RegularDonation]
+    regular_donations: Sequence[RegularDonation]
 
 
 def card_label(saved_method: SavedPaymentMethod) -> str:

@@ -18,7 +18,7 @@ from almoner.platform.pages import formats
 async def compose_manage_link_email(tx: Tx, mails: MailRenderer, job: DecodedJob[SendManageLinkJob]) -> Email | None:
     """The email with the link; None after a day (real time) or if the donor was erased."""
     link_id = job.details.link
-    asked = await requested_emails.requested_at(tx, link_id)
+    asked = await requested_emails.find_request_time(tx, link_id)
     if asked is None:
         return None
     try:

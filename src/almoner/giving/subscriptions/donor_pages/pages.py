@@ -78,7 +78,7 @@ class RegularDonationPages(RecordLinkPages):
                 Route(
                     f"{_PATH}/{{id}}/{{plan}}/{name}",
                     self.handle_action,
-                    methods=["GET", "POST"] if one.form else ["POST"],
+                    methods=["GET", "POST"] if one.has_own_page else ["POST"],
                 )
                 for name, one in ACTIONS.items()
             ),
@@ -171,13 +171,13 @@ class RegularDonationPages(RecordLinkPages):
             return await self._form_page(
                 opened_by, subscription_id, visit, name, problems=problems, entered_values=form
             )
-        return self._redirect(opened_by, action.done)
+        return self._redirect(opened_by, action.success_message_key)
 
     async def _perform(
         self, request: Request, opened_by: UUID, subscription_id: UUID, action: DonorAction, form: FormData
     ) -> Problems:
         async with self._db.write() as tx:
-            shown = (await service.load_single_regular_donation(tx, opened_by, subscription_id)).listed[0]
+            shown = (await service.load_single_regular_donation(tx, opened_by, subscription_id)).regular_donations[0]
             problems = await action.perform(
                 tx, SubmittedForm(shown, form, self.pages.language_for_tag(shown.subscription.language))
             )
@@ -194,7 +194,7 @@ class RegularDonationPages(RecordLinkPages):
             return await self._refused(request, opened_by, subscription_id, visit, "pay")
         async with self._db.read() as tx:
             found = await service.load_single_regular_donation(tx, opened_by, subscription_id)
-        [shown] = found.listed
+        [shown] = found.regular_donations
         try:
             url = None if shown.unpaid is None else await self._provider.pay(shown.unpaid[0])
         except AccountPaused:
@@ -267,7 +267,7 @@ class RegularDonationPages(RecordLinkPages):
 
     def _after_provider(self, request: Request, shown: RegularDonationsOfDonor, done: str) -> Response:
         """Redirect to the page if this browser has opened its link; otherwise show only the result."""
-        for one in shown.listed:
+        for one in shown.regular_donations:
             name = self._ids.encode(_TYPE, one.subscription.id)
             if link_sessions.find_link_session(request, self._vault, domain.PAGE_PURPOSE, one.subscription.id, name):
                 return self._redirect(one.subscription.id, done)
@@ -324,7 +324,7 @@ class RegularDonationPages(RecordLinkPages):
         self, request: Request, opened_by: UUID, subscription_id: UUID, visit: LinkSession, name: str
     ) -> Response:
         """The form again, after one without a valid token; nothing was changed."""
-        if name in ACTIONS and ACTIONS[name].form:
+        if name in ACTIONS and ACTIONS[name].has_own_page:
             return await self._form_page(opened_by, subscription_id, visit, name, status=403)
         return await self._list(request, opened_by, visit, status=403, notice="give.again")
 
@@ -344,7 +344,7 @@ class RegularDonationPages(RecordLinkPages):
             done=f"regular.done.{done}" if done in DONE and notice is None else None,
             partner=shown.partner,
             partner_links=shown.partner.public_links,
-            listed=[self._context(one, language) for one in shown.listed],
+            listed=[self._context(one, language) for one in shown.regular_donations],
             donor=formats.full_name(shown.opened_by.first_name or "", shown.opened_by.last_name or "", language.locale),
             statement_url=self._statement_url(shown),
             csrf=visit.csrf,
@@ -393,7 +393,7 @@ class RegularDonationPages(RecordLinkPages):
 
     def _statement_url(self, shown: RegularDonationsOfDonor) -> str | None:
         """The URL of the statement of all donations, by the newest receipt; both links go to the same mailbox."""
-        newest = next((one.paid_donations[0].id for one in shown.listed if one.paid_donations), None)
+        newest = next((one.paid_donations[0].id for one in shown.regular_donations if one.paid_donations), None)
         if newest is None:
             return None
         until = self._db.deployment.clock.real_now() + statements_domain.LINK_LIFETIME
@@ -415,7 +415,7 @@ class RegularDonationPages(RecordLinkPages):
         async with self._db.read() as tx:
             shown = await service.load_single_regular_donation(tx, opened_by, subscription_id)
             today = self._db.deployment.date_in_issuer_time_zone(tx.now)
-        one, language = shown.listed[0], self.pages.language_for_tag(shown.opened_by.language)
+        one, language = shown.regular_donations[0], self.pages.language_for_tag(shown.opened_by.language)
         if one.subscription.status == "cancelled":
             return self._redirect(opened_by, "cancel")
         return self.pages.render_page(

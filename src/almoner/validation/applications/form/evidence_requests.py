@@ -25,7 +25,7 @@ class EvidenceNotRequestable(ReviewRefused):
 async def can_request_evidence(tx: Tx, kind: Kind, subject_id: UUID) -> bool:
     """Whether an application waits for the case, so that its applicant can be asked. Locks nothing."""
     check = _CHECKS.get(kind)
-    return check is not None and await submissions.has_submission_to_ask(tx, check, subject_id)
+    return check is not None and await submissions.can_request_evidence_for_any_submission(tx, check, subject_id)
 
 
 async def count_applicants_to_ask(tx: Tx, kind: Kind, subject_id: UUID) -> tuple[int, int]:

@@ -28,7 +28,7 @@ class CheckSummary:
     """The state of one check. ``reason``: text key of why it failed."""
 
     check: Check
-    standing: CheckStatus
+    status: CheckStatus
     reason: str | None
 
     @property

@@ -231,10 +231,10 @@ class StatusViews:
     def _row(self, row: status.CheckSummary) -> dict[str, Any]:
         return {
             "name": row.check,
-            "standing": row.standing if row.was_evaluated else None,
+            "standing": row.status if row.was_evaluated else None,
             "reason": row.reason,
-            "icon": _MARKS[row.standing] if row.was_evaluated else "info",
-            "class": _CLASSES[row.standing] if row.was_evaluated else "ahead",
+            "icon": _MARKS[row.status] if row.was_evaluated else "info",
+            "class": _CLASSES[row.status] if row.was_evaluated else "ahead",
         }
 
     def _documents(self, application_status: ApplicationStatus, language: Any, *, sender: bool) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ async def load_submissions(tx: Tx, partner: Partner, rows: Sequence[Record]) -> 
     pending = [request.id for request in known_requests.values() if request.status == "pending"]
     evaluated = await store.list_pending_reviews(tx, pending) if pending else {}
     waiting = [row["id"] for row in rows if row["validation_request_id"] in evaluated]
-    alone = await store.list_submission_ids_with_unshared_request(tx, waiting) if waiting else set()
+    alone = await store.list_ids_of_submissions_that_own_their_request(tx, waiting) if waiting else set()
     attempt = [agent.id for agent in known_agents.values() if agent.status == "pending_review"]
     asked = await store.list_unanswered_representation_request_times(tx, attempt) if attempt else {}
     answered = [row["id"] for row in rows if row["processed_at"] is not None]

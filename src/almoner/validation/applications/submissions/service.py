@@ -62,8 +62,10 @@ from almoner.validation.applications.submissions.requirements import (
 from almoner.validation.applications.submissions.requirements import requirements_of as requirements_of
 from almoner.validation.applications.submissions.schemas import ValidationSubmissionResponse
 from almoner.validation.applications.submissions.start_checks import CheckSubject
+from almoner.validation.applications.submissions.store import (
+    can_request_evidence_for_any_submission as can_request_evidence_for_any_submission,
+)
 from almoner.validation.applications.submissions.store import find_email_correction_time as find_email_correction_time
-from almoner.validation.applications.submissions.store import has_submission_to_ask as has_submission_to_ask
 from almoner.validation.applications.submissions.store import list_open_submission_ids as list_open_submission_ids
 from almoner.validation.applications.submissions.store import list_submission_ids_to_ask as list_submission_ids_to_ask
 from almoner.validation.applications.submissions.submission_evaluation import evaluate_submission as evaluate_submission

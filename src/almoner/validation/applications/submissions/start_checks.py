@@ -18,12 +18,12 @@ from almoner.validation.ongoing.monitoring import service as monitoring
 class CheckSubject:
     """The organisation or validation request that a check is about, by text ID.
 
-    ``suffix``: the sandbox test value that followed the given ID, for monitoring (settled 9).
+    ``test_value_suffix``: the sandbox test value that followed the given ID, for monitoring (settled 9).
     """
 
     organisation_id: str | None
     request_id: str | None
-    suffix: str
+    test_value_suffix: str
 
 
 async def start_agent_verification(
@@ -61,8 +61,8 @@ async def start_monitoring(
     """Start the monitoring subscription, if the configuration requires one."""
     if not configuration.runs_check("compliance"):
         return None
-    organisation = subject.organisation_id and subject.organisation_id + subject.suffix
-    request = subject.request_id and subject.request_id + subject.suffix
+    organisation = subject.organisation_id and subject.organisation_id + subject.test_value_suffix
+    request = subject.request_id and subject.request_id + subject.test_value_suffix
     return (await monitoring.create(tx, partner, organisation, request, configuration.id)).id
 
 
@@ -72,7 +72,7 @@ async def start_eligibility_check(
     """Start the eligibility subscription, if the configuration requires one. Raises InvalidSubTags."""
     if not configuration.runs_check("eligibility"):
         return None
-    change = eligibility_domain.EligibilityInput(
+    change = eligibility_domain.NewEligibilitySubscription(
         subject.organisation_id,
         subject.request_id,
         submission_input.suggested_activity_sub_tags,

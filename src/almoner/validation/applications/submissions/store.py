@@ -236,7 +236,7 @@ async def add_search_words(tx: Tx, submission_id: UUID, search_words: str) -> No
 
 
 @across_partners("followers")
-async def list_submission_ids_with_unshared_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
+async def list_ids_of_submissions_that_own_their_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
     """Submissions that created their validation request and share it with no other record."""
     rows = await tx.fetch(
         """
@@ -388,7 +388,7 @@ async def list_open_submission_ids(tx: Tx, check: str, check_record_ids: Sequenc
 
 
 @across_partners("operators")
-async def has_submission_to_ask(tx: Tx, check: str, check_record_id: UUID) -> bool:
+async def can_request_evidence_for_any_submission(tx: Tx, check: str, check_record_id: UUID) -> bool:
     """Whether an undecided submission of this request or verification has an applicant with an email address."""
     found: bool = await tx.fetchval(
         f"""
@@ -404,7 +404,7 @@ async def has_submission_to_ask(tx: Tx, check: str, check_record_id: UUID) -> bo
 
 @across_partners("operators")
 async def list_submission_ids_to_ask(tx: Tx, check: str, check_record_id: UUID, limit: int) -> tuple[list[UUID], int]:
-    """The submissions to ask next of those of ``has_submission_to_ask``, and how many there are.
+    """The submissions to ask next of those of ``can_request_evidence_for_any_submission``, and how many there are.
 
     If there are more than ``limit``: those that were never asked about this check, or else those asked longest ago.
     """

@@ -259,10 +259,10 @@ class SecondLook:
 class SecondLookAgreement:
     """How often second looks agreed with one person's first decisions of one kind."""
 
-    by: str
+    reviewer: str
     kind: Kind
-    looks: int
-    agreed: int
+    second_look_count: int
+    agreed_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,9 +271,9 @@ class DailyReviewStatistics:
 
     kind: Kind
     day: date
-    decided: int
-    kept: int
-    median: float
+    decided_count: int
+    on_time_count: int
+    median_wait_seconds: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,13 +84,13 @@ class ReviewDetails:
     """A case as an operator sees it. ``claimed_by``: who has claimed the open review."""
 
     subject: ReviewSubject
-    shown: ReviewEvidence
+    evidence: ReviewEvidence
     documents: Sequence[Document]
     history: ReviewHistory
     claimed_by: str | None
     claimed_until: datetime | None
     conflicts: Sequence[DeclaredConflict] = ()
-    current: bool = True
+    is_evidence_current: bool = True
     """Whether the claimant was shown exactly this evidence."""
 
 
@@ -99,8 +99,8 @@ class ReviewContext:
     """Context from other reviewers: their notes, and decisions on related records."""
 
     notes: Sequence[ReviewNote]
-    decided: Sequence[RelatedDecision]
-    waiting: Sequence[RelatedDecision]
+    related_decisions: Sequence[RelatedDecision]
+    related_open_reviews: Sequence[RelatedDecision]
 
 
 async def request_review(

@@ -161,12 +161,12 @@ NO_RESULTS: Final = EligibilityResults()
 
 
 @dataclass(frozen=True, slots=True)
-class EligibilityInput:
+class NewEligibilitySubscription:
     """The requested values of a subscription, by text IDs."""
 
     organisation_id: str | None = None
     validation_request_id: str | None = None
-    suggested: tuple[str, ...] = ()
+    suggested_activities: tuple[str, ...] = ()
     metadata: Mapping[str, str] | None = None
     configuration_id: UUID | None = None
 

@@ -32,10 +32,10 @@ from almoner.validation.ongoing.eligibility import test_values
 from almoner.validation.ongoing.eligibility.domain import (
     FINDINGS,
     EligibilityFilters,
-    EligibilityInput,
     EligibilityStatus,
     EligibilitySubscription,
     FindingVerdict,
+    NewEligibilitySubscription,
     Occasion,
     Sort,
     SubscriptionStatus,
@@ -90,9 +90,9 @@ class EligibilitySubscriptionBody(RequestBody):
     )
     metadata: Metadata | None = None
 
-    def to_input(self) -> EligibilityInput:
+    def to_input(self) -> NewEligibilitySubscription:
         """Convert to the input of the service."""
-        return EligibilityInput(
+        return NewEligibilitySubscription(
             self.organisation_id,
             self.validation_request_id,
             tuple(self.suggested_activity_sub_tags),

@@ -33,11 +33,11 @@ from almoner.validation.ongoing.eligibility import (
 from almoner.validation.ongoing.eligibility.domain import (
     BY_SANDBOX,
     EVALUATED_STATUSES,
-    EligibilityInput,
     EligibilityResults,
     EligibilityStatus,
     EligibilitySubscription,
     InvalidState,
+    NewEligibilitySubscription,
     Occasion,
     Sort,
 )
@@ -77,26 +77,28 @@ _FIRST: Final = UUID(int=0)
 _CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
 
 
-async def create(tx: Tx, partner: Partner, eligibility_input: EligibilityInput) -> EligibilitySubscription:
+async def create(tx: Tx, partner: Partner, new_subscription: NewEligibilitySubscription) -> EligibilitySubscription:
     """Create a subscription; it is evaluated after the commit.
 
     Raises EntityNotFound, OrganisationNotActive, InvalidSubTags, InvalidMetadata.
     """
-    if eligibility_input.metadata and (found := metadata_rules.find_metadata_problems(eligibility_input.metadata)):
+    if new_subscription.metadata and (found := metadata_rules.find_metadata_problems(new_subscription.metadata)):
         raise domain.InvalidMetadata(*found)
-    simulated_status = test_values.simulated_status_of(eligibility_input.suggested) if tx.deployment.sandbox else None
-    suggested = () if simulated_status else parse_sub_tag_ids(tx, eligibility_input.suggested)
-    organisation_id, request_id, name = await _find_entity(tx, partner, eligibility_input)
+    simulated_status = (
+        test_values.simulated_status_of(new_subscription.suggested_activities) if tx.deployment.sandbox else None
+    )
+    suggested = () if simulated_status else parse_sub_tag_ids(tx, new_subscription.suggested_activities)
+    organisation_id, request_id, name = await _find_entity(tx, partner, new_subscription)
     created = EligibilitySubscription(
         id=tx.new_id(),
         partner_id=partner.id,
         organisation_id=organisation_id,
         validation_request_id=request_id,
-        configuration_id=eligibility_input.configuration_id,
+        configuration_id=new_subscription.configuration_id,
         name=name,
         suggested=suggested,
         simulated_status=simulated_status,
-        metadata=eligibility_input.metadata,
+        metadata=new_subscription.metadata,
         status="pending_validation_request" if organisation_id is None else "pending",
         results=domain.NO_RESULTS,
         created_at=tx.now,
@@ -123,25 +125,25 @@ def parse_sub_tag_ids(
 
 
 async def _find_entity(
-    tx: Tx, partner: Partner, eligibility_input: EligibilityInput
+    tx: Tx, partner: Partner, new_subscription: NewEligibilitySubscription
 ) -> tuple[UUID | None, UUID | None, str]:
     """The organisation or validation request, and its name. Raises EntityNotFound, OrganisationNotActive."""
-    if eligibility_input.organisation_id is not None:
-        named = tx.ids.decode("organisation", eligibility_input.organisation_id)
+    if new_subscription.organisation_id is not None:
+        named = tx.ids.decode("organisation", new_subscription.organisation_id)
         try:
             organisation = await organisations.get(tx, partner, named) if named else None
         except NotFound:
             organisation = None
         if organisation is None:
             raise domain.EntityNotFound(
-                f"body.organisationId '{eligibility_input.organisation_id[:100]}' names no organisation"
+                f"body.organisationId '{new_subscription.organisation_id[:100]}' names no organisation"
             )
         if not organisation.active:
             raise domain.OrganisationNotActive(
                 f"{organisation.effective_display_name} is not active: {organisation.inactive_reason}"
             )
         return organisation.id, None, organisation.name
-    text = eligibility_input.validation_request_id or ""
+    text = new_subscription.validation_request_id or ""
     wanted = tx.ids.decode("validationrequest", text)
     try:
         request = await validation_requests.get(tx, partner, wanted) if wanted else None
@@ -300,7 +302,7 @@ async def enqueue_evaluation_batch(
     else:
         unnamed = (await configurations.get(tx, partner, configuration_id)).is_default
         found = await store.list_subscription_ids_by_configuration(
-            tx, partner, configuration_id, after_subscription_id or _FIRST, _BATCH_SIZE, include_default=unnamed
+            tx, partner, configuration_id, after_subscription_id or _FIRST, _BATCH_SIZE, include_unconfigured=unnamed
         )
         await _enqueue_evaluations(tx, found, "configuration_changed")
     return found[-1] if len(found) == _BATCH_SIZE else None

@@ -268,9 +268,9 @@ async def list_evaluated_subscription_ids(tx: Tx, after_id: UUID, limit: int) ->
 
 
 async def list_subscription_ids_by_configuration(
-    tx: Tx, partner: Partner, configuration_id: UUID, after_id: UUID, limit: int, *, include_default: bool
+    tx: Tx, partner: Partner, configuration_id: UUID, after_id: UUID, limit: int, *, include_unconfigured: bool
 ) -> list[UUID]:
-    """A configuration's subscriptions, by ID. ``include_default``: also those without a configuration."""
+    """A configuration's subscriptions, by ID. ``include_unconfigured``: also those without a configuration."""
     rows = await tx.fetch(
         f"""
         select id from eligibility_subscription
@@ -280,7 +280,7 @@ async def list_subscription_ids_by_configuration(
         """,
         partner.id,
         configuration_id,
-        include_default,
+        include_unconfigured,
         after_id,
         limit,
     )

@@ -84,7 +84,7 @@ async def rescreen_outdated_subjects(
     """Screen the next subjects of an older engine version again, and enqueue the rest."""
     limit = max(1, max_subjects // 10)
     async with context.db.read() as tx:
-        found = await screenings.list_outdated_subject_ids(tx, after_subject_id, limit)
+        found = await screenings.list_subject_ids_screened_by_older_engine(tx, after_subject_id, limit)
     await _rescreen_subjects(screener, context, found)
     if len(found) == limit:
         async with context.db.write() as tx:
@@ -100,7 +100,7 @@ async def _enqueue_renewal(tx: Tx, after: UUID) -> None:
 
 async def _renewal_due(tx: Tx) -> datetime | None:
     """Now if a subject was screened by an older engine; after a delay if a job ran already. None if all are current."""
-    if not await screenings.has_outdated_subjects(tx):
+    if not await screenings.has_subjects_screened_by_older_engine(tx):
         return None
     ran = await last_run_at(tx, service.RESCREEN_OUTDATED.name)
     return tx.now if ran is None else ran + _RETRY_DELAY

@@ -251,7 +251,7 @@ def _entry_facts(entry: WatchlistEntry) -> Iterator[Fact]:
 
 
 def _difference_text(one: MatchSideDifference) -> str:
-    return f"{one.what} of the {one.side}: {one.before or 'nothing'} -> {one.after or 'nothing'}"
+    return f"{one.detail} of the {one.side}: {one.before or 'nothing'} -> {one.after or 'nothing'}"
 
 
 def _step(part: ScorePart) -> EvaluationStep:

@@ -290,7 +290,7 @@ async def enqueue_evaluation_batch(
     """
     is_default = (await configurations.get(tx, partner, configuration_id)).is_default
     found = await store.list_subscription_ids_by_configuration(
-        tx, partner, configuration_id, after_subscription_id, batch_size, include_default=is_default
+        tx, partner, configuration_id, after_subscription_id, batch_size, include_unconfigured=is_default
     )
     await enqueue_evaluations(tx, found, "configuration_changed")
     return found[-1] if len(found) == batch_size else None

@@ -306,9 +306,9 @@ async def list_subscription_ids_waiting_for_requests(tx: Tx, request_ids: Sequen
 
 
 async def list_subscription_ids_by_configuration(
-    tx: Tx, partner: Partner, configuration_id: UUID, after_id: UUID | None, limit: int, *, include_default: bool
+    tx: Tx, partner: Partner, configuration_id: UUID, after_id: UUID | None, limit: int, *, include_unconfigured: bool
 ) -> list[UUID]:
-    """A configuration's watched subscriptions, by ID. ``include_default``: also those without a configuration."""
+    """A configuration's watched subscriptions, by ID. ``include_unconfigured``: also those without a configuration."""
     rows = await tx.fetch(
         f"""
         select id from monitoring_subscription
@@ -318,7 +318,7 @@ async def list_subscription_ids_by_configuration(
         """,
         partner.id,
         configuration_id,
-        include_default,
+        include_unconfigured,
         after_id,
         limit,
     )
