@@ -9,13 +9,17 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from almoner.access.operators import service as operators
 from almoner.access.people.domain import Person
 from almoner.console.money_gift_aid import excluded_table
 from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
 from almoner.giving.accounting.dispute_evidence.domain import MAX_TEXT
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import service as bank_statements
+from almoner.giving.disbursing.disbursements import service as disbursements
+from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
+from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import bank, camt, clamd, factories, hostile_pdfs, transfers
 from tests.support import giving as support
 from tests.support.browsing import Browser
@@ -30,6 +34,7 @@ from tests.support.refunds import begun
 from tests.support.reports import imported, report
 from tests.support.service import Service, serving
 from tests.support.suspense import held_for
+from tests.support.terminal import BY
 
 HOME = "/operator"
 
@@ -342,6 +347,28 @@ async def test_gift_aid_is_drafted_exported_and_sent(
     assert await audited(service, person) == [
         "gift_aid_claim.drafted", "gift_aid_claim.downloaded", "gift_aid_claim.submitted", "gift_aid_claim.paid",
     ]  # fmt: skip
+
+
+async def test_a_first_approval_to_release_other_holds_leaves_the_inbox(alone: Service) -> None:
+    async with alone.db.write() as tx:
+        await operators.set_two_person_approval(tx, BY, required=True)
+    nonprofit = await factories.nonprofit(alone)
+    first, second = [await signed_in(alone, await operator(alone, "finance")) for _ in range(2)]
+    found = []
+    for note in ("A letter of the bank", "Another letter"):
+        async with alone.db.write() as tx:
+            held = uuid_of(alone, "organisation", nonprofit)
+            await disbursements.hold_disbursements(
+                tx, ALL_PARTNERS, held, note=note, decided_by="rule", rules=DisbursementRules()
+            )
+        await second.open(f"{HOME}/money")
+        found.append(f"Release {nonprofit}" in words(second))
+        await act(first, f"{HOME}/disbursements/holds/{nonprofit}/all/release", note="Called them back")
+        await second.open(f"{HOME}/money")
+        found.append(f"Release {nonprofit}" in words(second))
+    assert found == [False, True, False, True]
+    await first.close()
+    await second.close()
 
 
 async def test_gift_aid_left_out_says_what_was_not_checked(service: Service, api: Client, olive: Browser) -> None:

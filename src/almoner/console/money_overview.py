@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -10,6 +11,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import Approval
+from almoner.access.people.domain import Person
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.money_records import FIRST, WAITS, build_decider_name_lookup, find_organisation_names
@@ -90,9 +92,8 @@ async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingS
             one.first.note,
             one.first.by == tx.ids.decode(operators.ID, viewer_id),
         )
-        for one, person in await operators.list_pending_approvals(tx)
-        if person.has_role("finance") and (address := _address_of(one)) is not None
-        for words, path in (address,)
+        for one, person in await _list_valid_approvals(tx)
+        for words, path in (_address_of(one),)
     ]
     files = list(await payment_files.list_for_operators(tx, "created", None, _LISTED))
     accounts = await payee_bank_accounts.list_for_operators(tx, "proposed", None, None, _LISTED)
@@ -143,19 +144,38 @@ async def _donees_to_approve(tx: Tx, viewer_id: str) -> list[PendingSecondApprov
     ]
 
 
-def _address_of(one: Approval) -> tuple[str, str] | None:
-    """The description of a finance decision, and the path of the page for its second approval.
+async def _list_valid_approvals(tx: Tx) -> list[tuple[Approval, Person]]:
+    """Finance decisions that a second approval would complete.
 
-    None for decisions of other roles.
+    Without those whose disbursement or holds have changed since, and those of operators who have no finance role now.
     """
-    match one.action:
-        case "disbursements.confirm":
-            return f"Confirm that {one.subject} was paid", f"/disbursements/{one.subject}/confirm"
-        case "disbursements.release":
-            organisation, _, partner = one.subject.partition(" for ")
-            return f"Release {one.subject}", f"/disbursements/holds/{organisation}/{partner or 'all'}/release"
-        case _:
-            return None
+    found = [
+        (one, first)
+        for one, first in await operators.list_pending_approvals(tx)
+        if first.has_role("finance") and one.action in (_CONFIRM, _RELEASE)
+    ]
+    sent = {one.subject: tx.ids.decode("disbursement", one.subject) for one, _ in found if one.action == _CONFIRM}
+    held = {one.subject: _decode_hold(tx, one.subject) for one, _ in found if one.action == _RELEASE}
+    of_sent = await disbursements.find_sent_fingerprints(tx, [one for one in sent.values() if one is not None])
+    of_holds = await disbursements.find_hold_fingerprints(tx, [one for one in held.values() if one is not None])
+    current = {subject: of_sent.get(one) for subject, one in sent.items() if one is not None}
+    current |= {subject: of_holds.get(one) for subject, one in held.items() if one is not None}
+    return [(one, first) for one, first in found if one.fingerprint == current.get(one.subject)]
+
+
+def _decode_hold(tx: Tx, subject: str) -> tuple[UUID, UUID | None] | None:
+    """The nonprofit and the partner of an approval to release holds; no partner for the holds of all."""
+    organisation, _, partner = subject.partition(" for ")
+    organisation_id = tx.ids.decode("organisation", organisation)
+    return None if organisation_id is None else (organisation_id, tx.ids.decode("partner", partner))
+
+
+def _address_of(one: Approval) -> tuple[str, str]:
+    """The description of a finance decision, and the path of the page for its second approval."""
+    if one.action == _CONFIRM:
+        return f"Confirm that {one.subject} was paid", f"/disbursements/{one.subject}/confirm"
+    organisation, _, partner = one.subject.partition(" for ")
+    return f"Release {one.subject}", f"/disbursements/holds/{organisation}/{partner or 'all'}/release"
 
 
 async def count_open_items_by_kind(tx: Tx) -> list[StartPageLine]:

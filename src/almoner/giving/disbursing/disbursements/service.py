@@ -5,6 +5,7 @@ one transaction should lock updates the disbursement, its postings and the first
 transactions update the others, and a row records what is left to do.
 """
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -257,8 +258,17 @@ async def lock_and_fingerprint_sent_disbursement(tx: Tx, disbursement_id: UUID) 
     """
     locked = await _lock(tx, disbursement_id)
     _ensure_sent(locked)
-    seen = (locked.id, locked.money.minor, locked.money.currency, locked.end_to_end_id)
-    return locked, sha256_digest(msgspec.json.encode(seen))
+    return locked, _sent_fingerprint(locked)
+
+
+def _sent_fingerprint(sent: Disbursement) -> bytes:
+    return sha256_digest(msgspec.json.encode((sent.id, sent.money.minor, sent.money.currency, sent.end_to_end_id)))
+
+
+async def find_sent_fingerprints(tx: Tx, disbursement_ids: Sequence[UUID]) -> dict[UUID, bytes]:
+    """The fingerprints of those of the disbursements that can be confirmed now. Locks nothing."""
+    found = await store.list_sent_by_ids(tx, disbursement_ids) if disbursement_ids else []
+    return {one.id: _sent_fingerprint(one) for one in found}
 
 
 def _ensure_sent(disbursement: Disbursement) -> None:
@@ -376,9 +386,28 @@ async def fingerprint_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> byte
 
     Raises DisbursementError if nothing is held.
     """
-    found = await _releasable_holds(tx, scope, organisation_id)
-    seen = [(one.partner_id, one.note, one.decided_by, one.decided_at) for one in found]
+    return _hold_fingerprint(organisation_id, await _releasable_holds(tx, scope, organisation_id))
+
+
+def _hold_fingerprint(organisation_id: UUID, holds: Sequence[DisbursementHold]) -> bytes:
+    seen = [(one.partner_id, one.note, one.decided_by, one.decided_at) for one in holds]
     return sha256_digest(msgspec.json.encode((organisation_id, seen)))
+
+
+async def find_hold_fingerprints(
+    tx: Tx, holds: Collection[tuple[UUID, UUID | None]]
+) -> dict[tuple[UUID, UUID | None], bytes]:
+    """The fingerprints of the holds that can be released now, by nonprofit and partner. Locks nothing.
+
+    The partner is None to release the holds of all partners.
+    """
+    active = await store.active_holds_of(tx, [organisation_id for organisation_id, _ in holds]) if holds else []
+    fingerprints = {}
+    for organisation_id, partner_id in holds:
+        own = [one for one in active if one.organisation_id == organisation_id]
+        if found := [one for one in own if partner_id in (None, one.partner_id)]:
+            fingerprints[organisation_id, partner_id] = _hold_fingerprint(organisation_id, found)
+    return fingerprints
 
 
 async def _releasable_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> list[DisbursementHold]:

@@ -1,5 +1,6 @@
 """SQL for disbursements."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -55,6 +56,15 @@ async def insert(tx: Tx, partner: Partner, disbursement: Disbursement) -> None:
         disbursement.end_to_end_id,
         disbursement.created_at,
     )
+
+
+@across_partners("operators")
+async def list_sent_by_ids(tx: Tx, disbursement_ids: Sequence[UUID]) -> list[Disbursement]:
+    """Those of the disbursements that are sent and not confirmed."""
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from disbursement where id = any($1::uuid[]) and status = 'SENT'", disbursement_ids
+    )
+    return [_disbursement(row) for row in rows]
 
 
 async def find(tx: Tx, scope: Partner | AllPartners, disbursement_id: UUID) -> Disbursement | None:
@@ -438,6 +448,21 @@ async def list_active_holds(tx: Tx, organisation_id: UUID | None = None) -> list
         ) newest where held order by id
         """,
         organisation_id,
+    )
+    return [DisbursementHold(*row) for row in rows]
+
+
+@across_partners("operators")
+async def active_holds_of(tx: Tx, organisation_ids: Sequence[UUID]) -> list[DisbursementHold]:
+    """The active holds of these nonprofits, oldest first."""
+    rows = await tx.fetch(
+        """
+        select partner_id, organisation_id, held, note, decided_by, decided_at from (
+            select distinct on (organisation_id, partner_id) * from disbursement_hold
+            where organisation_id = any($1::uuid[]) order by organisation_id, partner_id, id desc
+        ) newest where held order by id
+        """,
+        organisation_ids,
     )
     return [DisbursementHold(*row) for row in rows]
 
