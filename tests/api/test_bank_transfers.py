@@ -19,6 +19,7 @@ from tests.support.claims import cause
 from tests.support.client import Client, data
 from tests.support.gift_aid_world import HOME
 from tests.support.giving import DAY, PAID, Giving, gift
+from tests.support.payouts import simulate
 from tests.support.reports import imported, report
 from tests.support.service import Service
 from tests.support.transfers import begun, came, confirmed, reference, stated
@@ -426,3 +427,14 @@ async def test_m7_a_month_of_transfers_with_one_fault_of_every_kind(service: Ser
         )
     assert waiting == {"unknown"}
     assert settled == len(donors) - 4  # all but what was short, over, late, or mistyped
+
+
+async def test_a_simulated_transfer_is_refunded_in_parts(service: Service, api: Client) -> None:
+    session = await factories.session(service, api)
+    donor = {"amount": 2500, "currencyCode": "USD", "firstName": "Ada", "email": "ada@example.org"}
+    await simulate(api, session["id"], "donate", way="transfer", **donor)
+    [made] = data(await api.get("/v1/donations", sessionId=session["id"]))
+    assert (await simulate(api, made["id"], "pay"))["status"] == "RECEIVED_PAYMENT"
+    for amount in (1000, 2500):
+        back = await simulate(api, made["id"], "refund", **({"amount": 1000} if amount == 1000 else {}))
+        assert (back["refundedAmount"], back["refundedAt"] is None) == (amount, False)

@@ -10,6 +10,8 @@ from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
+from almoner.giving.checkout.payments import service as payments
+from almoner.giving.checkout.payments.domain import BANK_TRANSFER
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
@@ -124,7 +126,9 @@ class _Money:
         """The donation goes back, whole or in part, and is sent. Raises NotFound, InvalidState, IncorrectParams."""
         async with self._db.write() as tx:
             donation = await donations.get(tx, partner, donation_id)
-            called = f"simulated-{encode_uuid(tx.new_id())}" if donation.type == "direct" else None
+            payment = await payments.find(tx, donation.payment_id) if donation.payment_id else None
+            is_transfer = donation.type == "direct" or (payment is not None and payment.provider == BANK_TRANSFER)
+            called = f"simulated-{encode_uuid(tx.new_id())}" if is_transfer else None
             refund = await refunds.begin_refund(
                 tx,
                 partner,
