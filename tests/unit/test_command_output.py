@@ -100,6 +100,11 @@ def test_what_a_message_quotes_does_not_control_the_terminal(capsys: pytest.Capt
     assert printed(capsys) == ["Line 1:  ]0;owned  is no entry.", "Line 2:  evil . Done."]
 
 
+def test_lines_of_a_csv_file_keep_their_endings(capsys: pytest.CaptureFixture[str]) -> None:
+    print_output("Date,Amount\r\n26/11/26,20.00\r")
+    assert capsys.readouterr().out == "Date,Amount\r\n26/11/26,20.00\r\n"
+
+
 def test_an_error_that_quotes_a_file_does_not_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit), exit_with_reason():
         raise StatementError("\x1b[2J is no entry\n\x9b31m is no day")

@@ -3,6 +3,7 @@
 import codecs
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,8 +16,13 @@ from almoner.kit.text import sanitise_for_terminal
 
 
 def echo(text: str, *, error: bool = False) -> None:
-    """Print lines that may quote a file or another system: without characters that control the terminal."""
-    typer.echo("\n".join(map(sanitise_for_terminal, text.split("\n"))), err=error)
+    """Print lines that may quote a file or another system: without characters that control the terminal.
+
+    Lines of CSV files end with a carriage return too, which is kept.
+    """
+    parts = re.split(r"(\r?\n)", f"{text}\n")
+    printed = (part if place % 2 else sanitise_for_terminal(part) for place, part in enumerate(parts))
+    typer.echo("".join(printed), nl=False, err=error)
 
 
 def ensure_new_file(path: Path) -> None:
