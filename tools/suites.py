@@ -28,14 +28,13 @@ NOTHING_SELECTED = 5  # pytest's status for a suite of which nothing was asked
 
 
 class Piece(NamedTuple):
-    """Something to run: ``places`` are its processes; one with a ``command`` is no suite.
+    """Something to run; one with a ``command`` is no suite.
 
     ``served``: it works on the tests' database server (tests/support/cluster.py), which has a hundred connections.
     ``half``: of the files of a large suite, each in a process that imports no others.
     """
 
     name: str
-    places: int = 1
     command: tuple[str, ...] = ()
     only_ci: bool = False
     served: bool = True
@@ -56,25 +55,25 @@ class Piece(NamedTuple):
 
 
 # The longest first, so that all end together; a suite that is not named comes last. What starts commands and waits for
-# them leaves processor time to the others: `e2e` waits most, so it runs beside those that never wait, not at the end.
+# them leaves processor time to the others: it runs beside those that never wait, not at the end.
 ORDER = (
     Piece("e2e"),
+    Piece("newcomer", served=False),
     Piece("api", half=0),
     Piece("api", half=1),
     Piece("pages", half=0),
     Piece("pages", half=1),
-    Piece("newcomer", served=False),
-    Piece("bench", 2, ("-m", "bench", "--brief"), only_ci=True, served=False),
+    Piece("chaos"),
+    Piece("bench", ("-m", "bench", "--brief"), only_ci=True, served=False),
     Piece("store", half=0),
     Piece("store", half=1),
-    Piece("contract"),
-    Piece("unit", half=0),
-    Piece("types", 1, ("-m", "mypy"), only_ci=True, served=False),
     Piece("worker"),
-    Piece("unit", half=1),
+    Piece("unit", half=0),
+    Piece("types", ("-m", "mypy"), only_ci=True, served=False),
     Piece("fuzz", served=False),
-    Piece("chaos"),
+    Piece("unit", half=1),
     Piece("concurrency"),
+    Piece("contract"),
     Piece("spec"),
     Piece("architecture", served=False),
     Piece("plans"),
@@ -134,7 +133,7 @@ class Pool:
         self.results: list[Result] = []
 
     def run(self) -> None:
-        """Begin whatever fits, the first in line first; ended by what ends this process, all ends."""
+        """Begin the first in line wherever there is a place; ended by what ends this process, all ends."""
         try:
             while self._waiting or self._running:
                 self._begin()
@@ -146,11 +145,9 @@ class Pool:
                 kill(one.process)
 
     def _begin(self) -> None:
-        for piece in list(self._waiting):
-            if sum(one.piece.places for one in self._running) + piece.places <= PLACES:
-                self._waiting.remove(piece)
-                line = min(set(range(PLACES)) - {one.line for one in self._running if one.piece.served})
-                self._running.append(begin(piece, line))
+        while self._waiting and len(self._running) < PLACES:
+            line = min(set(range(PLACES)) - {one.line for one in self._running if one.piece.served})
+            self._running.append(begin(self._waiting.pop(0), line))
 
     def _look_at(self, one: Running) -> None:
         ended, status, used = os.wait4(one.process.pid, os.WNOHANG)
