@@ -142,6 +142,10 @@ async def test_a_database_from_before_the_first_release_is_refused(empty_databas
     await owner.close()
 
 
+def test_the_tables_of_the_first_release_do_not_change() -> None:
+    assert migrations.REVISIONS[0] == "r0001_31dc32ad864a", "add a revision instead"
+
+
 def test_how_a_database_and_the_code_stand_to_each_other() -> None:
     newest = migrations.REVISIONS[-1]
     stated = {None: "behind", newest: "current", "r9999": "newer", "0001": "before 0.1.0", "r0001": "before 0.1.0"}

@@ -80,7 +80,6 @@ create table register_load (
     unreadable_values jsonb not null default '{}',
     notes text[] not null default '{}',
     carried_over integer not null default 0 check (carried_over >= 0),
-    differences jsonb check (differences is null or status = 'quarantined'),
     check ((status = 'quarantined') = (reasons <> '{}'))
 );
 create index register_load_source on register_load (source, id);
@@ -90,8 +89,6 @@ comment on column register_load.ambiguous is 'links of its source that join noth
 comment on column register_load.unreadable_values is
     'optional values that could not be read: row counts and examples, by column';
 comment on column register_load.notes is 'remarks about its files that concern no row, such as a missing table';
-comment on column register_load.differences is
-    'what a quarantined load would change: counts, and the first numbers of each kind with their old and new values';
 comment on column register_load.carried_over is 'numbers left unchanged because their rows could not be read';
 grant select, insert, update (status) on register_load to almoner_app;
 

@@ -43,7 +43,6 @@ create table donation_request (
 );
 create unique index donation_request_collecting on donation_request (partner_id, currency) where collecting;
 create index donation_request_with_due_date on donation_request (partner_id, due_at, id);
-create index donation_request_with_status on donation_request (status, id);
 create index donation_request_allocating on donation_request (id) where allocating;
 comment on column donation_request.cutoff_at is 'donations created before then are included';
 insert into lifecycle_transition (resource, from_status, to_status) values

@@ -33,7 +33,6 @@ create table receipt_donee (
 );
 create unique index receipt_donee_current on receipt_donee (partner_id) where approved_at is not null and ended_at is null;
 create unique index receipt_donee_proposed on receipt_donee (partner_id) where approved_at is null and ended_at is null;
-create index receipt_donee_to_approve on receipt_donee (id) where approved_at is null and ended_at is null;
 -- An approval does not change, and nothing changes once it has ended.
 create trigger receipt_donee_immutable before update on receipt_donee for each row
     when (old.ended_at is not null
