@@ -213,8 +213,8 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
                 **dict.fromkeys(("claimed", "overdue", "appeal", "validation_request"), 20),
                 **dict.fromkeys(("agent_verification", "match", "screening"), 0),
             }
-            assert waits["claimed"].oldest == first + timedelta(minutes=79)
-            assert waits["match"].oldest is None
+            assert waits["claimed"].oldest_asked_at == first + timedelta(minutes=79)
+            assert waits["match"].oldest_asked_at is None
             assert explaining.scans() == set()
             used = {"review_queue", "review_claimed_by", "review_due", "review_queue_of_kind"}
             assert explaining.indexes() == used

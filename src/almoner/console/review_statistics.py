@@ -101,7 +101,12 @@ class ReviewStatisticsPage:
                 for one in agreed
             ],
             reasons=[
-                (review_reason_text(one.reason), KIND_WORDS[one.kind], one, _agreement(one.looks, one.agreed))
+                (
+                    review_reason_text(one.reason),
+                    KIND_WORDS[one.kind],
+                    one,
+                    _agreement(one.second_look_count, one.agreed_count),
+                )
                 for one in reasons
             ],
         )

@@ -280,15 +280,15 @@ class DailyReviewStatistics:
 class ReasonStatistics:
     """The decided cases of one kind that needed a review for one reason.
 
-    ``looks``, ``agreed``: the second looks at such cases, and those that agreed with the first decision.
+    ``agreed_count``: how many second looks agreed with the first decision.
     """
 
     kind: Kind
     reason: str
-    decided: int
-    accepted: int
-    looks: int
-    agreed: int
+    decided_count: int
+    accepted_count: int
+    second_look_count: int
+    agreed_count: int
 
 
 MIN_LOOKS: Final = 20

@@ -263,7 +263,7 @@ class OpenReviewCount(NamedTuple):
     """How many reviews wait, and since when the oldest of them has waited."""
 
     total: int
-    oldest: datetime | None
+    oldest_asked_at: datetime | None
 
 
 @across_partners("operators")

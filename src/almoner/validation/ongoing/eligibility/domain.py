@@ -175,9 +175,9 @@ class NewEligibilitySubscription:
 class EligibilitySubscription:
     """One subscription as read from the database.
 
-    ``name``: of the organisation, or of the validation request until it is accepted. ``suggested``: codes of sub-tags;
-    ``simulated_status``: the status requested by a sandbox test value instead. ``search_name``: the words of the name
-    at the last evaluation.
+    ``name``: of the organisation, or of the validation request until it is accepted. ``suggested_sub_tags``: the codes
+    of the suggested sub-tags. ``simulated_status``: the status requested by a sandbox test value instead.
+    ``search_name``: the words of the name at the last evaluation.
     """
 
     id: UUID
@@ -186,7 +186,7 @@ class EligibilitySubscription:
     validation_request_id: UUID | None
     configuration_id: UUID | None
     name: str
-    suggested: tuple[str, ...]
+    suggested_sub_tags: tuple[str, ...]
     simulated_status: EligibilityStatus | None
     metadata: Mapping[str, str] | None
     status: SubscriptionStatus

@@ -46,7 +46,7 @@ async def evaluate_subscription(tx: Tx, subscription_id: UUID, occasion: Occasio
     allowed = await load_allowed_activities(tx, locked)
     if await _is_simulated(tx, locked, known, allowed):
         return None
-    results, steps = domain.evaluate_activities(known, locked.suggested, allowed, locked.simulated_status)
+    results, steps = domain.evaluate_activities(known, locked.suggested_sub_tags, allowed, locked.simulated_status)
     return await record_evaluation(tx, locked, known, allowed, results, steps, occasion)
 
 

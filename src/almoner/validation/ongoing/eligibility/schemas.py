@@ -179,7 +179,7 @@ def subscription_response(tx: Tx, subscription: EligibilitySubscription) -> Elig
         configuration_id=tx.ids.encode_or_none("hostedconfiguration", subscription.configuration_id),
         suggested_activity_sub_tags=[
             EligibilitySubTagResponse(**_sub_tag(tx, sub))
-            for sub in map(SUB_TAGS.get, subscription.suggested)
+            for sub in map(SUB_TAGS.get, subscription.suggested_sub_tags)
             if sub is not None
         ],
         status=subscription.status,

@@ -96,7 +96,7 @@ async def create(tx: Tx, partner: Partner, new_subscription: NewEligibilitySubsc
         validation_request_id=request_id,
         configuration_id=new_subscription.configuration_id,
         name=name,
-        suggested=suggested,
+        suggested_sub_tags=suggested,
         simulated_status=simulated_status,
         metadata=new_subscription.metadata,
         status="pending_validation_request" if organisation_id is None else "pending",
@@ -245,7 +245,7 @@ async def simulate_results(
         raise InvalidState("where eligibilityStatus is null nothing is confirmed")
     steps = tuple(
         domain.build_activity_step(
-            code, BY_SANDBOX, "fail" if code in turned_down else "pass", suggested=code in locked.suggested
+            code, BY_SANDBOX, "fail" if code in turned_down else "pass", suggested=code in locked.suggested_sub_tags
         )
         for code in results.confirmed
     )

@@ -68,7 +68,7 @@ async def insert(tx: Tx, partner: Partner, subscription: EligibilitySubscription
         subscription.organisation_id,
         subscription.validation_request_id,
         subscription.configuration_id,
-        list(subscription.suggested),
+        list(subscription.suggested_sub_tags),
         subscription.simulated_status,
         subscription.metadata,
         subscription.status,

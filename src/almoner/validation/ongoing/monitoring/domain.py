@@ -118,7 +118,8 @@ def results_from_json(results_json: Mapping[str, str]) -> MonitoringResults:
 class MonitoringEvidence:
     """Everything that results are based on.
 
-    ``manual_flags``: what reviewers found for names that cannot be compared; ``looked_up``: whether they looked up all.
+    ``manual_flags``: what reviewers found for names that cannot be compared. ``manual_lookups_done``: whether they
+    looked up all of these names.
     """
 
     matches: tuple[MonitoringMatch, ...] = ()
@@ -126,7 +127,7 @@ class MonitoringEvidence:
     active: RegistrationActive | None = None
     screened: bool = True
     manual_flags: tuple[Category, ...] = ()
-    looked_up: bool = False
+    manual_lookups_done: bool = False
 
     @property
     def unscreened_categories(self) -> set[Category]:
@@ -189,7 +190,7 @@ def results_from_evidence(
             categories[category] = "flag"
         elif category in checked - waiting - evidence.unscreened_categories:
             categories[category] = "clear"
-    unknown = waiting if evidence.looked_up else waiting | evidence.unscreened_categories
+    unknown = waiting if evidence.manual_lookups_done else waiting | evidence.unscreened_categories
     compliance = simulated_results.compliance or _compliance(
         categories, unknown - simulated_results.categories.keys(), compliance_flags
     )

@@ -97,7 +97,7 @@ def _evidence_of(organisation: Organisation, results: Sequence[ScreeningResult])
         ),
         registration_status_of(organisation),
         manual_flags=tuple(one for one in CATEGORIES if any(result.manual_result == one for result in results)),
-        looked_up=all(result.manual_result is not None for result in results if result.obstacle is not None),
+        manual_lookups_done=all(result.manual_result is not None for result in results if result.obstacle is not None),
     )
 
 
