@@ -78,7 +78,7 @@ _WATCHLISTS: Final = {
     "us-bis-dpl": "watchlist_us.DeniedPersonsReader",
     "us-csl": "watchlist_us.ConsolidatedScreeningReader",
     "opensanctions": "watchlist_tables.OpenSanctionsReader",
-    "own": "watchlist_tables.DeploymentWatchlistReader",
+    "own": "watchlist_tables.OperatorWatchlistReader",
 }
 
 REGISTER_SOURCES: Mapping[str, RegisterSource] = _LazySources(_REGISTERS)

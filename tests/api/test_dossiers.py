@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pypdf import PdfReader
 
-from almoner.platform.evidence.dossier import record_field_name
+from almoner.platform.evidence.dossier import name_of_record_field
 from almoner.platform.files.signing import has_valid_signature
 from tests.support import agents, eligibility, factories, monitoring
 from tests.support.browsing import Browser
@@ -85,7 +85,7 @@ async def _check(service: Service, browser: Browser, page: str, kind: str, recor
             stated = json.loads(answer.content)
             assert stated["object"] == f"{kind}_dossier"
             data = stated["data"]
-            assert data[record_field_name(kind)]["id"] == record["id"]  # type: ignore[arg-type]
+            assert data[name_of_record_field(kind)]["id"] == record["id"]  # type: ignore[arg-type]
             assert data["evaluations"]
             assert not name or name in {step["name"] for one in data["evaluations"] for step in one["steps"]}
         else:

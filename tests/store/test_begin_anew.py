@@ -169,7 +169,7 @@ async def test_the_mail_with_addresses_is_given_up_after_a_day(ada: Account) -> 
     service = ada.service
     assert ada.person.email
     async with service.db.write() as tx:
-        await accounts.request_sign_in_urls(tx, ada.person.email)
+        await accounts.email_sign_in_page_urls(tx, ada.person.email)
         payload = await tx.fetchval(
             "select payload from job where kind = $1 order by id desc limit 1", accounts.SEND_ADDRESSES.name
         )

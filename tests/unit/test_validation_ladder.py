@@ -296,9 +296,7 @@ def test_every_step_of_an_unverified_source_is_shown_as_such() -> None:
         made = Evaluation(UUID(int=3), climbed.steps, NOW)
         assert made.unverified_sources == marked
         shown = [
-            step.source
-            for step in made.steps_with_unverified_sources_marked
-            if step.source and step.source.startswith("x")
+            step.source for step in made.steps_marking_unverified_sources if step.source and step.source.startswith("x")
         ]
         assert set(shown) == {"x (unverified)" if marked else "x"}
 

@@ -34,7 +34,7 @@ _SCHEMATA: Final[Mapping[str, Kind]] = {
 }
 
 
-class DeploymentWatchlistReader:
+class OperatorWatchlistReader:
     """The reader of an operator's own table, as spreadsheets save it."""
 
     code = "own"

@@ -91,14 +91,14 @@ def _checked() -> Iterator[None]:
         ) from None
 
 
-def is_utf_8() -> bool:
+def is_stdout_utf_8() -> bool:
     """Whether standard output is in UTF-8, so that every character can be printed."""
     return codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
 
 
 def escape_unencodable_characters() -> None:
     """Print characters that the encoding of standard output lacks as escapes, instead of failing."""
-    if isinstance(sys.stdout, io.TextIOWrapper) and not is_utf_8():
+    if isinstance(sys.stdout, io.TextIOWrapper) and not is_stdout_utf_8():
         sys.stdout.reconfigure(errors="backslashreplace")
 
 

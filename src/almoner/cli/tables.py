@@ -80,7 +80,7 @@ def print_output(output: Output, *, as_json: bool = False) -> None:
     if as_json:
         values = [{"message": part} if isinstance(part, str) else part.to_json() for part in parts]
         value = values[0] if len(values) == 1 else values
-        typer.echo(json.dumps(value, default=str, ensure_ascii=not outputs.is_utf_8(), indent=2))
+        typer.echo(json.dumps(value, default=str, ensure_ascii=not outputs.is_stdout_utf_8(), indent=2))
     else:
         for number, part in enumerate(parts):
             if number and isinstance(parts[number - 1], Table):

@@ -26,7 +26,7 @@ _FUNDS: Final = "Check the balance and limits of our account, then release the h
 _TWICE: Final = (
     "Before you release the hold, check the bank statements to find out whether the nonprofit has already been paid."
 )
-_LAW: Final = "Do not release the hold until our bank and an administrator have told you why."
+_LAW: Final = "Do not release the hold until our bank and an administrator have told you why the payment was rejected."
 _FILE: Final = "Ask our bank what it expects in the payment file, then ask an administrator to correct the settings."
 _ASK: Final = "Ask our bank for the reason, then release the hold."
 _CODES: Final[Mapping[str, tuple[str, str]]] = {

@@ -17,7 +17,7 @@ from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.nonprofits.branding import service as branding
-from almoner.nonprofits.branding.domain import OwnBranding
+from almoner.nonprofits.branding.domain import BrandingOverrides
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, OrganisationChange
 from almoner.nonprofits.organisations.service import OrganisationFilters
@@ -173,7 +173,7 @@ class OrganisationPages:
                     visitor,
                     found,
                     own,
-                    branded=await branding.find_branding(tx, found.id) != OwnBranding(),
+                    branded=await branding.find_branding(tx, found.id) != BrandingOverrides(),
                     opted_out=await giving_links.find_opt_out(tx, found.id) is not None,
                 ),
                 tables=await _tables(tx, found),

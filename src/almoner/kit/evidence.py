@@ -75,7 +75,7 @@ class Evaluation:
         )
 
     @property
-    def steps_with_unverified_sources_marked(self) -> list[EvaluationStep]:
+    def steps_marking_unverified_sources(self) -> list[EvaluationStep]:
         """The steps, in which unverified sources are marked as such."""
         unverified = self.unverified_sources
         return [

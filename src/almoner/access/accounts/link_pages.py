@@ -85,7 +85,7 @@ class EmailLinkPages:
             is None
         ):
             async with self._db.write() as tx:
-                await service.request_sign_in_urls(tx, email)
+                await service.email_sign_in_page_urls(tx, email)
         language = self._pages.preferred_language(request)
         return self._gate.render_message_page(
             None, language.text("account.sent.title"), language.text("account.find.sent"), language=language

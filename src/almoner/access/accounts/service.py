@@ -31,7 +31,7 @@ class SignInUrl:
     url: str
 
 
-async def request_sign_in_urls(tx: Tx, email: str) -> None:
+async def email_sign_in_page_urls(tx: Tx, email: str) -> None:
     """Enqueue an email with the sign-in pages of this email address; takes equally long if nobody has it."""
     sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT)
     unique = tx.vault.keyed_hash(_CONTEXT, email.casefold().encode()).hex()

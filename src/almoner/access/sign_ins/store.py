@@ -285,7 +285,7 @@ async def count_links(tx: Tx, person: Person, purpose: Purpose, since: datetime)
     return int(made)
 
 
-async def find_oldest_sign_in_and_link_times(tx: Tx) -> tuple[datetime | None, datetime | None]:
+async def find_oldest_sign_in_and_sign_in_link_times(tx: Tx) -> tuple[datetime | None, datetime | None]:
     """When the oldest ended sign-in ended (real time) and the oldest closed link closed (business time)."""
     row = await tx.fetchrow(
         """

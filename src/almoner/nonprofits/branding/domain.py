@@ -17,7 +17,7 @@ class InvalidBranding(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class OwnBranding:
+class BrandingOverrides:
     """An organisation's own name, description and images; empty members fall back to its record."""
 
     display_name: str | None = None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from almoner.nonprofits.branding import domain, store
-from almoner.nonprofits.branding.domain import OwnBranding
+from almoner.nonprofits.branding.domain import BrandingOverrides
 from almoner.nonprofits.branding.store import find_branding as find_branding
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
@@ -27,7 +27,7 @@ class BrandingChange:
 
 async def update_branding_of_principal_record(
     tx: Tx, organisation_id: UUID, branding_change: BrandingChange
-) -> tuple[UUID, OwnBranding]:
+) -> tuple[UUID, BrandingOverrides]:
     """Change the branding; returns the principal record's ID and the result.
 
     Raises NotFound, InvalidBranding. Records of one organisation in several registers share one branding.
@@ -57,10 +57,10 @@ async def update_branding_of_principal_record(
     return principal.id, shown
 
 
-async def reset_branding_of_principal_record(tx: Tx, organisation_id: UUID) -> tuple[UUID, OwnBranding]:
+async def reset_branding_of_principal_record(tx: Tx, organisation_id: UUID) -> tuple[UUID, BrandingOverrides]:
     """Remove all branding. Raises NotFound."""
     principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
-    shown = OwnBranding()
+    shown = BrandingOverrides()
     await _save_branding(tx, principal.id, await store.get_for_update(tx, principal.id), shown)
     return principal.id, shown
 
@@ -70,7 +70,7 @@ async def _store_image(tx: Tx, name: str, image: Image, max_count: int) -> str:
     return await media.insert(tx, image.content, image.media_type)
 
 
-async def _save_branding(tx: Tx, organisation_id: UUID, before: OwnBranding, branding: OwnBranding) -> None:
+async def _save_branding(tx: Tx, organisation_id: UUID, before: BrandingOverrides, branding: BrandingOverrides) -> None:
     if branding == before:
         return
     await store.update(tx, organisation_id, branding)

@@ -3,12 +3,12 @@
 from collections.abc import Collection
 from uuid import UUID
 
-from almoner.nonprofits.branding.domain import OwnBranding
+from almoner.nonprofits.branding.domain import BrandingOverrides
 from almoner.nonprofits.organisations.domain import normalise_indexed_text
 from almoner.platform.database.transactions import Tx
 
 
-async def get_for_update(tx: Tx, organisation_id: UUID) -> OwnBranding:
+async def get_for_update(tx: Tx, organisation_id: UUID) -> BrandingOverrides:
     """Lock and return the branding until the transaction ends."""
     await tx.execute(
         "insert into organisation_branding (organisation_id) values ($1) on conflict do nothing", organisation_id
@@ -21,10 +21,12 @@ async def get_for_update(tx: Tx, organisation_id: UUID) -> OwnBranding:
         organisation_id,
     )
     assert row is not None
-    return OwnBranding(row["display_name"], row["description"], row["logo"], tuple(row["images"]), row["primary_color"])
+    return BrandingOverrides(
+        row["display_name"], row["description"], row["logo"], tuple(row["images"]), row["primary_color"]
+    )
 
 
-async def find_branding(tx: Tx, organisation_id: UUID) -> OwnBranding:
+async def find_branding(tx: Tx, organisation_id: UUID) -> BrandingOverrides:
     """The branding that an organisation has set; empty if none."""
     row = await tx.fetchrow(
         """
@@ -33,10 +35,10 @@ async def find_branding(tx: Tx, organisation_id: UUID) -> OwnBranding:
         """,
         organisation_id,
     )
-    return OwnBranding(**{**row, "images": tuple(row["images"])}) if row else OwnBranding()
+    return BrandingOverrides(**{**row, "images": tuple(row["images"])}) if row else BrandingOverrides()
 
 
-async def update(tx: Tx, organisation_id: UUID, branding: OwnBranding) -> None:
+async def update(tx: Tx, organisation_id: UUID, branding: BrandingOverrides) -> None:
     """Store the branding and update the search index."""
     await tx.execute(
         """

@@ -142,7 +142,7 @@ DossierLoader = Callable[[Tx, Partner | AllPartners, UUID], Awaitable[Dossier]]
 """Loads the dossier of a record. Raises NotFound."""
 
 
-def record_field_name(kind: EvidenceKind) -> str:
+def name_of_record_field(kind: EvidenceKind) -> str:
     """The JSON member that holds the record."""
     first, *rest = kind.split("_")
     return first + "".join(part.title() for part in rest)
@@ -154,7 +154,7 @@ def build_signed_dossier_json(deployment: Deployment, dossier: Dossier) -> bytes
     data = {
         "environment": deployment.environment,
         "generatedAt": iso_timestamp(dossier.at),
-        record_field_name(dossier.kind): dossier.record,
+        name_of_record_field(dossier.kind): dossier.record,
         **dossier.members,
         "evaluations": [_evaluation_response(dossier, one) for one in dossier.evaluations],
         "reviews": dossier.reviews,

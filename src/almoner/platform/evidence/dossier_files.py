@@ -151,7 +151,7 @@ def _evaluation(dossier: Dossier, evaluation: Evaluation) -> _Row:
         "title": f"Evaluated on {evaluation.at:%Y-%m-%d %H:%M} UTC",
         "note": " ".join(_notes(dossier, evaluation)),
         "facts": _rows(dict(dossier.shown_facts(evaluation))),
-        "steps": [_step(dossier, step) for step in evaluation.steps_with_unverified_sources_marked],
+        "steps": [_step(dossier, step) for step in evaluation.steps_marking_unverified_sources],
     }
 
 

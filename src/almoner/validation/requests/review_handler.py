@@ -47,7 +47,7 @@ class RequestReviewHandler:
         return ReviewEvidence(
             title=f"Is this {request.details.name}?",
             facts=[*_facts(request), *await _correction_facts(tx, request), *await _organisation_facts(tx, request)],
-            steps=made.steps_with_unverified_sources_marked if made else [],
+            steps=made.steps_marking_unverified_sources if made else [],
             documents=[document.id for document in request.documents],
             compared=await _compared(tx, request),
             links=await _links(tx, request),

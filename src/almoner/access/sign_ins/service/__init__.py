@@ -163,7 +163,7 @@ def build_origin_detail_lines(tx: Tx, ip_address: str, browser_name: str) -> dic
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the next sign-in or link has been over for 90 days."""
-    sign_in, link = await store.find_oldest_sign_in_and_link_times(tx)
+    sign_in, link = await store.find_oldest_sign_in_and_sign_in_link_times(tx)
     over = [moment for moment in (tx.now + (sign_in - tx.real_now) if sign_in else None, link) if moment]
     return min(over) + RETENTION if over else None
 

@@ -200,7 +200,7 @@ async def enqueue_refresh(tx: Tx, provider_payment_id: str, due_at: datetime | N
 
 async def next_refresh_at(tx: Tx) -> datetime | None:
     """When the next open dispute is due for a refresh."""
-    looked = await store.oldest_refresh_at(tx)
+    looked = await store.find_least_recent_refresh_time(tx)
     return None if looked is None else looked + domain.REFRESH_INTERVAL
 
 

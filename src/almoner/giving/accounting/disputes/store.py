@@ -184,7 +184,7 @@ async def claim_payments_due_for_refresh(tx: Tx, checked_before: datetime, limit
 OLDEST_REFRESH: Final = "select min(checked_at) from dispute where status = 'open'"
 
 
-async def oldest_refresh_at(tx: Tx) -> datetime | None:
+async def find_least_recent_refresh_time(tx: Tx) -> datetime | None:
     """The earliest time of the last refresh among open disputes; None without any."""
     found: datetime | None = await tx.fetchval(OLDEST_REFRESH)
     return found

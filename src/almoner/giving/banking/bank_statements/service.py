@@ -161,7 +161,7 @@ async def store_statement(tx: Tx, statement: BankStatement, *, imported_by: str)
     await store.lock_account(tx, account)
     recurrence, parts = await store.find_statement_number_and_file_count(tx, statement)
     if statement.export and (days := statement.date_range):
-        known = await store.list_stored_movements_of_account_exports(tx, account, statement.currency, *days)
+        known = await store.list_movements_imported_from_account_exports(tx, account, statement.currency, *days)
     else:
         known = await store.list_stored_movements_of_statement(tx, account, name, recurrence) if parts else []
     new = domain.find_new_lines(statement, known)

@@ -111,7 +111,7 @@ async def list_stored_movements_of_statement(
     return [BankMovement(*row) for row in rows]
 
 
-async def list_stored_movements_of_account_exports(
+async def list_movements_imported_from_account_exports(
     tx: Tx, account: str, currency: str, first_day: date, last_day: date
 ) -> list[BankMovement]:
     """The stored movements of an account's exports for some days."""

@@ -51,7 +51,7 @@ class _OrganisationRecord(msgspec.Struct, rename="camel"):
 async def on_verification_flagged(tx: Tx, flagged: Sequence[VerificationFlaggedEvent]) -> None:
     """Enqueue an update of the pending disbursements to these nonprofits."""
     await queue.enqueue_jobs(
-        tx, [service.build_fill_disbursements_job(one.partner, one.organisation) for one in flagged]
+        tx, [service.build_add_donations_to_disbursements_job(one.partner, one.organisation) for one in flagged]
     )
 
 
@@ -68,7 +68,7 @@ async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
         organisation_id = tx.ids.decode("organisation", decode_event_data(event, _OrganisationRecord).organisation_id)
         if event.partner_id is not None and organisation_id is not None:
             concerned[event.partner_id, organisation_id] = None
-    await queue.enqueue_jobs(tx, [service.build_fill_disbursements_job(*one) for one in concerned])
+    await queue.enqueue_jobs(tx, [service.build_add_donations_to_disbursements_job(*one) for one in concerned])
 
 
 @payout_tasks.job(COLLECT)

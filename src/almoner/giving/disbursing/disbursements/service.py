@@ -470,10 +470,10 @@ async def disbursement_ids_with_status(
 
 async def enqueue_fill_disbursements(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
     """Enqueue a job that adds a nonprofit's disbursable donations to their batches."""
-    await queue.enqueue_jobs(tx, [build_fill_disbursements_job(partner.id, organisation_id)])
+    await queue.enqueue_jobs(tx, [build_add_donations_to_disbursements_job(partner.id, organisation_id)])
 
 
-def build_fill_disbursements_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
+def build_add_donations_to_disbursements_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
     """The job that collects batches for a nonprofit; at most one waits at a time."""
     return COLLECT.build_job(
         FillDisbursementsJob(partner_id, organisation_id), unique_key=f"{partner_id}:{organisation_id}"
