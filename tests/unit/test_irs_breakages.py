@@ -54,7 +54,7 @@ def shipped() -> bytes:
         (lambda whole: whole.splitlines(keepends=True)[0], "a header but no rows"),
         (lambda whole: b"", "it is empty"),
         (lambda whole: b"<!DOCTYPE html><html><body>Access denied</body></html>\n", "web page"),
-        (lambda whole: b'{"error": "not found"}\n', "web page or an answer"),
+        (lambda whole: b'{"error": "not found"}\n', "web page or an error message"),
         (lambda whole: whole.replace(b"DEDUCTIBILITY", b"DEDUCT_CD"), "no column DEDUCTIBILITY"),
         (lambda whole: whole.replace(b"EIN,", b"ein_number,", 1), "no column EIN"),
         (lambda whole: whole.replace(b",", b";"), "format has changed"),
