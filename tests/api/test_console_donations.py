@@ -1,11 +1,13 @@
 """What finance does with one donation on a page: another nonprofit gets it, or its declaration is cancelled."""
 
+from datetime import UTC, datetime
+
 from tests.support import books, factories
 from tests.support.client import Client
 from tests.support.console import act, entries, refused, words
 from tests.support.giftaid import declared
 from tests.support.operators import operator, signed_in
-from tests.support.payouts import gift, payouts, settled
+from tests.support.payouts import gift, payouts, settled, uuid_of
 from tests.support.service import Service
 
 HOME = "/operator"
@@ -40,8 +42,12 @@ async def test_a_declaration_is_cancelled(service: Service, api: Client) -> None
     declaration = (await declared(api))["id"]
     assert "no gift aid declaration" in (await refused(olive, CANCEL, declaration="x")).lower()
     assert "2026-11-21" in await refused(olive, CANCEL, declaration=declaration, since="soon")
-    await act(olive, CANCEL, declaration=declaration)
+    await act(olive, CANCEL, declaration=declaration, since="2025-07-01")
     assert "Declaration cancelled." in words(olive)
-    assert "cancelled" in await refused(olive, CANCEL, declaration=declaration)
+    assert "already cancelled" in await refused(olive, CANCEL, declaration=declaration)
+    async with service.db.read() as tx:
+        ends = "select cancelled_from from gift_aid_declaration where id = $1"
+        begun = await tx.fetchval(ends, uuid_of(service, "giftaid", declaration))
+    assert begun == datetime(2025, 6, 30, 23, tzinfo=UTC), "midnight in London"
     assert await entries(service, "gift_aid.cancelled", declaration) == 1
     await olive.close()

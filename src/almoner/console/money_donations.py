@@ -20,10 +20,10 @@ from almoner.giving.accounting.reassignments.domain import (
 )
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation
+from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.declarations.domain import DeclarationError
 from almoner.kit.errors import IncorrectParams, NotFound
-from almoner.kit.time import parse_day_or_timestamp
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.pages.record_tables import LabelledValue
 
@@ -114,7 +114,8 @@ class DonationActions:
     async def _cancel(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         officer, declaration = ActingOperator(self._context, visitor), entered_values["declaration"]
         try:
-            since = parse_day_or_timestamp(entered_values["since"]) if entered_values["since"] else None
+            entered = entered_values["since"]
+            since = gift_aid_claims_domain.parse_london_day_or_timestamp(entered) if entered else None
         except ValueError as error:
             raise IncorrectParams(f"since: {error}") from None
         if (declaration_id := tx.ids.decode("giftaid", declaration)) is None:
