@@ -17,6 +17,7 @@ from almoner.giving.banking.bank_statements.domain import (
     ProviderPayout,
     ReferencedRecords,
     StatementError,
+    ensure_combination_fits,
     find_donation_references,
     find_donation_request_references,
     find_end_to_end_ids,
@@ -26,6 +27,7 @@ from almoner.giving.banking.bank_statements.domain import (
     reject_unbookable_lines,
 )
 from almoner.giving.banking.payment_files.domain import OwnAccount
+from almoner.giving.checkout.donation_requests.domain import DonationRequest, PartnerCurrency, new_request
 from almoner.giving.checkout.donations.domain import DisbursementGrouping
 from almoner.giving.disbursing.disbursements.domain import new_disbursement
 from almoner.kit.money import Money
@@ -449,3 +451,15 @@ def test_all_problems_of_a_mapping_are_told_at_once(tmp_path: Path) -> None:
         "file.skip is not a number of lines",
     ):
         assert problem in str(refused.value)
+
+
+def _request(number: int, minor: int, paid_minor: int = 0) -> DonationRequest:
+    of = PartnerCurrency(UUID(int=9), "EUR")
+    made = new_request(UUID(int=number), of, PAYOUT.created_at, 30, PAYOUT.created_at)
+    return replace(made, money=Money(minor, "EUR"), paid_minor=paid_minor)
+
+
+def test_a_line_pays_no_request_that_is_paid_already() -> None:
+    ensure_combination_fits(MOVEMENT, [_request(1, 400), _request(2, 900, paid_minor=300)])
+    with pytest.raises(StatementError, match="is already paid"):
+        ensure_combination_fits(MOVEMENT, [_request(1, 400), _request(2, 600), _request(3, 500, paid_minor=500)])

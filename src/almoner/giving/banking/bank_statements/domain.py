@@ -279,6 +279,8 @@ def ensure_combination_fits(movement: BankMovement, requests: Sequence[DonationR
         raise StatementError(f"Enter up to {MAX_COMBINED} different donation requests.")
     if len({one.partner_id for one in requests}) > 1:
         raise StatementError("The donation requests are not all of one partner.")
+    if paid := [one.reference for one in requests if not one.outstanding_minor]:
+        raise StatementError(f"The donation request {paid[0]} is already paid.")
     total = sum(one.outstanding_minor for one in requests)
     if total != movement.minor or {one.money.currency for one in requests} != {movement.currency}:
         raise StatementError("The amounts left to pay of the donation requests do not add up to the line.")

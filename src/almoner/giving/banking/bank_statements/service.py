@@ -463,7 +463,7 @@ async def assign_line_to_named_requests(tx: Tx, line_id: UUID, names: Sequence[s
     Several requests must be of one partner, and the line must pay exactly all that is left to pay of them. Raises
     StatementError.
     """
-    found = [await _find_named_request(tx, name) for name in names]
+    found = [await _find_named_request(tx, name) for name in names[: domain.MAX_COMBINED + 1]]
     if len(found) != 1:
         domain.ensure_combination_fits((await get_details(tx, line_id)).line.movement, found)
     first, *others = sorted(found, key=lambda one: one.id)  # everybody locks them in this order
