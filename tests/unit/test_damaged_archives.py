@@ -1,5 +1,6 @@
 """Archives that are damaged, or that unpack to far more than they are, are refused in words."""
 
+import tarfile
 import tracemalloc
 import zipfile
 from collections.abc import Callable
@@ -93,3 +94,12 @@ def test_an_archive_of_many_large_files_is_refused_before_they_are_unpacked() ->
         assert tracemalloc.get_traced_memory()[1] < 150 * MEBIBYTE
     finally:
         tracemalloc.stop()
+
+
+def test_a_packed_tar_may_hold_as_much_as_other_archives() -> None:
+    content, out = b"0" * (40 * MEBIBYTE), BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz", compresslevel=1) as archive:
+        member = tarfile.TarInfo("statement.csv")
+        member.size = len(content)
+        archive.addfile(member, BytesIO(content))
+    assert unpack_archive(out.getvalue()) == [("statement.csv", content)]

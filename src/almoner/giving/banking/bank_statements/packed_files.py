@@ -6,7 +6,7 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from almoner.giving.banking.bank_statements.domain import StatementError
@@ -14,6 +14,9 @@ from almoner.giving.banking.bank_statements.unsupported_files import describe_un
 
 _MOST_BYTES: Final = 64 * 1024 * 1024
 _MOST_FILES: Final = 2000
+_TOO_MUCH: Final = (
+    f"The archive holds more than {_MOST_BYTES // 1024 // 1024} MB or {_MOST_FILES:,} files: import them in parts."
+)
 _LAYERS: Final = 3
 _PICTURES: Final = (".pdf", ".tif", ".tiff", ".jpg", ".jpeg", ".png", ".gif", ".htm", ".html")
 """Images of slips and documents that banks add beside statements."""
@@ -28,7 +31,7 @@ class _Readable(Protocol):
 
 
 class _Budget:
-    """What an archive may still hold; its files are read one after the other, and never more than this."""
+    """What the archives of one layer may still hold; their files are read one after the other, never more than this."""
 
     def __init__(self) -> None:
         self._bytes, self._files = _MOST_BYTES, _MOST_FILES
@@ -41,22 +44,22 @@ class _Budget:
         self._bytes -= len(content)
         self._files -= 1
         if self._bytes < 0 or self._files < 0:
-            raise StatementError(
-                f"The archive holds more than {_MOST_BYTES // 1024 // 1024} MB or {_MOST_FILES:,} files: import them "
-                "in parts."
-            )
+            raise StatementError(_TOO_MUCH)
         return content
 
 
 def unpack_archive(content: bytes) -> list[tuple[str, bytes]]:
     """Return the files in an archive with their names, or the file itself if it is none. Raises StatementError."""
-    found = list(_files("", content, _LAYERS, _Budget()))
+    found = list(_files("", content, _LAYERS, [_Budget() for _ in range(_LAYERS)]))
     if not found:
         raise StatementError("The archive contains no statement.")
+    unpacked = [inner for _, inner in found if inner is not content]
+    if sum(map(len, unpacked)) > _MOST_BYTES or len(unpacked) > _MOST_FILES:
+        raise StatementError(_TOO_MUCH)
     return found
 
 
-def _files(name: str, content: bytes, layers: int, budget: _Budget) -> Iterator[tuple[str, bytes]]:
+def _files(name: str, content: bytes, layers: int, budgets: Sequence[_Budget]) -> Iterator[tuple[str, bytes]]:
     is_zip, is_gzip = content.startswith(b"PK\x03\x04"), content.startswith(b"\x1f\x8b")
     is_tar = content[257:262] == b"ustar"
     if not (is_zip or is_gzip or is_tar):
@@ -66,8 +69,8 @@ def _files(name: str, content: bytes, layers: int, budget: _Budget) -> Iterator[
         raise StatementError(f"{name or 'The archive'} holds archives in archives: unpack it first.")
     members = _gzip_member if is_gzip else _tar_members if is_tar else _zip_members
     try:
-        for inner, data in members(name, content, budget):
-            yield from _files(inner, data, layers - 1, budget)
+        for inner, data in members(name, content, budgets[layers - 1]):
+            yield from _files(inner, data, layers - 1, budgets)
     except _BROKEN as error:
         encrypted = "password" in str(error) or "encrypted" in str(error)
         why = "is protected by a password: unpack it first" if encrypted else "cannot be unpacked: download it again"
