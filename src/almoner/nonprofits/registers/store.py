@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -233,7 +233,12 @@ async def update_source_dates(tx: Tx, source: str, registry_id: UUID) -> None:
     )
 
 
-_LOADS = """
+_LOAD_COLUMNS: Final = """
+    id, registry_id, source, data_as_of, loaded_at, rows, added, changed, removed, quarantined, forced, status, reasons,
+    ignored_changes, moved, unnumbered, rolls_back, ambiguous, unreadable_values, notes, carried_over
+"""
+"""All columns except ``differences``, which is large."""
+_LOADS: Final = """
     select l.*, g.code as registry_code, f.name, f.sha256, f.size_bytes, f.parts, f.rows as file_rows,
         f.quarantined as file_quarantined
     from ({chosen}) l
@@ -245,26 +250,27 @@ _LOADS = """
 
 async def list_imports(tx: Tx, limit: int) -> list[RegisterImport]:
     """The newest loads with their files."""
-    chosen = "select * from register_load order by id desc limit $1"
+    chosen = f"select {_LOAD_COLUMNS} from register_load order by id desc limit $1"
     return _loads(await tx.fetch(_LOADS.format(chosen=chosen), limit))
 
 
 async def find_import(tx: Tx, import_id: UUID) -> RegisterImport | None:
     """One load."""
-    loads = _loads(await tx.fetch(_LOADS.format(chosen="select * from register_load where id = $1"), import_id))
+    chosen = f"select {_LOAD_COLUMNS} from register_load where id = $1"
+    loads = _loads(await tx.fetch(_LOADS.format(chosen=chosen), import_id))
     return loads[0] if loads else None
 
 
 async def list_imports_by_ids(tx: Tx, import_ids: Sequence[UUID]) -> list[RegisterImport]:
     """These loads, newest first."""
-    chosen = "select * from register_load where id = any($1::uuid[])"
+    chosen = f"select {_LOAD_COLUMNS} from register_load where id = any($1::uuid[])"
     return _loads(await tx.fetch(_LOADS.format(chosen=chosen), import_ids))
 
 
 async def find_newest_import(tx: Tx, source: str, max_data_date: datetime | None = None) -> RegisterImport | None:
     """The newest load of a source that was not rolled back, with data up to a day."""
-    chosen = """
-        select * from register_load
+    chosen = f"""
+        select {_LOAD_COLUMNS} from register_load
         where source = $1 and status = 'loaded' and ($2::timestamptz is null or data_as_of <= $2)
         order by id desc limit 1
         """
@@ -274,7 +280,10 @@ async def find_newest_import(tx: Tx, source: str, max_data_date: datetime | None
 
 async def find_previous_import(tx: Tx, register_import: RegisterImport) -> RegisterImport | None:
     """The previous load of the same source."""
-    chosen = "select * from register_load where source = $1 and status = 'loaded' and id < $2 order by id desc limit 1"
+    chosen = f"""
+        select {_LOAD_COLUMNS} from register_load
+        where source = $1 and status = 'loaded' and id < $2 order by id desc limit 1
+        """
     loads = _loads(await tx.fetch(_LOADS.format(chosen=chosen), register_import.source, register_import.id))
     return loads[0] if loads else None
 
