@@ -230,7 +230,7 @@ async def find_payment_settled_on(tx: Tx, payment_id: UUID) -> date | None:
     found: date | None = await tx.fetchval(
         """
         with settled as (
-            select settlement_id from settlement_line where payment_id = $1
+            select settlement_id from settlement_line where payment_id = $1 and kind = 'payment'
             union all
             select l.settlement_id from unallocated_payment u
             join settlement_line l on l.unallocated_payment_id = u.id and l.kind = 'payment'
