@@ -16,7 +16,7 @@ from uuid import UUID
 from almoner.giving.banking.payment_files import domain as payment_files_domain
 from almoner.giving.banking.payment_files import iso20022
 from almoner.giving.banking.payment_files.domain import CreditTransfer, CreditTransferInitiation, OwnAccount
-from almoner.giving.checkout.donations.domain import DisbursementGrouping
+from almoner.giving.checkout.donations.domain import DisbursementBatch
 from almoner.giving.disbursing.disbursements.domain import new_disbursement
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address, Payee
 from almoner.kit.money import Money
@@ -37,7 +37,7 @@ def order() -> CreditTransferInitiation:
     other = AccountNumbers("gb", "55779911", "200000")
     payments = []
     for number in range(1, PAYMENTS + 1):
-        bucket = DisbursementGrouping(UUID(int=1), UUID(int=number), "EUR")
+        bucket = DisbursementBatch(UUID(int=1), UUID(int=number), "EUR")
         payout = replace(
             new_disbursement(UUID(int=number), bucket, AT), money=Money(1000 + number, "EUR"), status="SENT"
         )

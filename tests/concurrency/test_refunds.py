@@ -9,7 +9,7 @@ from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import RefundError
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import DisbursementGrouping, InvalidState
+from almoner.giving.checkout.donations.domain import DisbursementBatch, InvalidState
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules
 from almoner.kit.errors import IncorrectParams
@@ -41,7 +41,7 @@ async def test_a_gift_that_comes_into_a_payout_in_the_same_moment_goes_back_all_
     made = await support.settled(service, api, nonprofit)
     async with service.db.write() as tx:
         donation = await donations.get(tx, ALL_PARTNERS, uuid_of(service, "donation", made["id"]))
-        bucket = DisbursementGrouping(donation.partner_id, donation.organisation_id, donation.money.currency)
+        bucket = DisbursementBatch(donation.partner_id, donation.organisation_id, donation.money.currency)
         await disbursements.fill_disbursement(tx, bucket, DisbursementRules())
         asking = asyncio.create_task(back.refund(api, made, 1000))
 

@@ -28,7 +28,7 @@ from almoner.giving.banking.bank_statements.domain import (
 )
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.checkout.donation_requests.domain import DonationRequest, PartnerCurrency, new_request
-from almoner.giving.checkout.donations.domain import DisbursementGrouping
+from almoner.giving.checkout.donations.domain import DisbursementBatch
 from almoner.giving.disbursing.disbursements.domain import new_disbursement
 from almoner.kit.money import Money
 from tests.support import camt
@@ -36,9 +36,7 @@ from tests.support import camt
 TODAY = date(2026, 3, 3)
 MOVEMENT = BankMovement(date(2026, 3, 2), 1000, "EUR", "B1", None, None, None, None)
 PAYOUT = replace(
-    new_disbursement(
-        UUID(int=1), DisbursementGrouping(UUID(int=2), UUID(int=3), "EUR"), datetime(2026, 3, 1, tzinfo=UTC)
-    ),
+    new_disbursement(UUID(int=1), DisbursementBatch(UUID(int=2), UUID(int=3), "EUR"), datetime(2026, 3, 1, tzinfo=UTC)),
     money=Money(1000, "EUR"),
     status="SENT",
 )

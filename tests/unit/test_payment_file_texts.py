@@ -16,7 +16,7 @@ from almoner.giving.banking.payment_files.domain import (
     CreditTransferInitiation,
     OwnAccount,
 )
-from almoner.giving.checkout.donations.domain import DisbursementGrouping
+from almoner.giving.checkout.donations.domain import DisbursementBatch
 from almoner.giving.disbursing.disbursements.domain import new_disbursement
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address, Payee
 from almoner.kit.money import Money
@@ -51,7 +51,7 @@ def test_m11_a_file_of_ten_thousand_payouts_is_valid_and_in_the_banks_characters
         Address("’s-Gravenhage", "NLD"),
         Money(0, "EUR"),
     )
-    sent = new_disbursement(UUID(int=1), DisbursementGrouping(UUID(int=2), UUID(int=3), "EUR"), NOW)
+    sent = new_disbursement(UUID(int=1), DisbursementBatch(UUID(int=2), UUID(int=3), "EUR"), NOW)
     payments = [
         CreditTransfer(
             replace(sent, id=UUID(int=at), end_to_end_id=f"{at:026d}", money=Money(at, "EUR")),

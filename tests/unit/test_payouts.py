@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from almoner.giving.accounting.reassignments import domain as reassignments_domain
-from almoner.giving.checkout.donations.domain import DisbursementGrouping, Donation, SettledAmount
+from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation, SettledAmount
 from almoner.giving.disbursing.disbursements import domain as disbursements_domain
 from almoner.giving.disbursing.disbursements import remittance_advice
 from almoner.giving.disbursing.disbursements.domain import (
@@ -107,7 +107,7 @@ def test_s1_the_moves_of_a_payout() -> None:
 
 
 def test_a_new_bucket_is_empty_and_its_end_to_end_id_fits_the_banks_field() -> None:
-    new = disbursements_domain.new_disbursement(ID, DisbursementGrouping(ID, ID, "USD"), NOW)
+    new = disbursements_domain.new_disbursement(ID, DisbursementBatch(ID, ID, "USD"), NOW)
     assert (new.status, new.money, new.donations) == ("PENDING", Money(0, "USD"), 0)
     assert (new.id, new.partner_id, new.organisation_id, new.created_at) == (ID, ID, ID, NOW)
     assert not new.propagating

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from pypdf import PdfReader
 
-from almoner.giving.checkout.donations.domain import DisbursementGrouping, Donor, SettledAmount, new_direct_donation
+from almoner.giving.checkout.donations.domain import DisbursementBatch, Donor, SettledAmount, new_direct_donation
 from almoner.giving.disbursing.disbursements import domain as disbursements_domain
 from almoner.giving.disbursing.remittances import domain as remittances_domain
 from almoner.giving.disbursing.remittances.documents import RemittanceRenderer
@@ -29,7 +29,7 @@ PARTLY = replace(SUNNY, donor=("Bo", "Okafor"), message=None, refunded_minor=100
 
 def remittance(*lines: RemittanceLine, language: str = "en-GB", further: int = 0) -> Remittance:
     totals = RemittanceTotals().with_lines([*lines, *[SUNNY] * further])
-    bucket = DisbursementGrouping(UUID(int=1), UUID(int=2), "GBP")
+    bucket = DisbursementBatch(UUID(int=1), UUID(int=2), "GBP")
     payout = replace(
         disbursements_domain.new_disbursement(ID, bucket, AT),
         money=Money(totals.paid_minor, "GBP"),

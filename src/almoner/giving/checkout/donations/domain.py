@@ -239,7 +239,7 @@ class Donor:
 
 
 @dataclass(frozen=True, slots=True)
-class DisbursementGrouping:
+class DisbursementBatch:
     """What donations have in common that one disbursement pays: their partner, nonprofit and currency."""
 
     partner_id: UUID

@@ -18,7 +18,7 @@ from almoner.giving.checkout.donations.creation import find_or_recreate_donation
 from almoner.giving.checkout.donations.creation import update_donor_details as update_donor_details
 from almoner.giving.checkout.donations.domain import (
     AddedDonations,
-    DisbursementGrouping,
+    DisbursementBatch,
     Donation,
     DonationOrigin,
     ReceiptDelivery,
@@ -35,10 +35,10 @@ from almoner.giving.checkout.donations.store import find_uncancelled_by_session 
 from almoner.giving.checkout.donations.store_lists import count_paid_by_day as count_paid_by_day
 from almoner.giving.checkout.donations.store_lists import cursor_position_of as cursor_position_of
 from almoner.giving.checkout.donations.store_lists import list_page as list_page
-from almoner.giving.checkout.donations.store_money import (
-    list_undisbursed_groupings_of_organisation as list_undisbursed_groupings_of_organisation,
-)
 from almoner.giving.checkout.donations.store_money import remove_from_disbursement as remove_from_disbursement
+from almoner.giving.checkout.donations.store_money import (
+    unpaid_balances_of_organisation as unpaid_balances_of_organisation,
+)
 from almoner.giving.checkout.donations.store_requests import (
     list_partner_currencies_with_uninvoiced_donations as list_partner_currencies_with_uninvoiced_donations,
 )
@@ -425,31 +425,27 @@ async def mark_settled(tx: Tx, net_amounts: Mapping[UUID, Money]) -> None:
     await _emit_all(tx, domain.SETTLED, settled)
 
 
-async def list_undisbursed_groupings(tx: Tx) -> list[DisbursementGrouping]:
+async def unpaid_balances(tx: Tx) -> list[DisbursementBatch]:
     """Batches of settled donations that are in no disbursement."""
-    return await store_money.list_undisbursed_groupings(tx)
+    return await store_money.unpaid_balances(tx)
 
 
-async def has_undisbursed_donations(tx: Tx, grouping: DisbursementGrouping) -> bool:
-    """Whether a grouping has settled donations in no disbursement."""
-    return await is_next_undisbursed_donation_within_limit(tx, grouping, MAX_MINOR)
+async def has_undisbursed_donations(tx: Tx, batch: DisbursementBatch) -> bool:
+    """Whether a batch has settled donations in no disbursement."""
+    return await is_next_undisbursed_donation_within_limit(tx, batch, MAX_MINOR)
 
 
-async def is_next_undisbursed_donation_within_limit(tx: Tx, grouping: DisbursementGrouping, max_minor: int) -> bool:
-    """Whether a grouping has settled donations in no disbursement, the next of which is at most ``max_minor``."""
-    return await store_money.is_next_undisbursed_donation_within_limit(
-        tx, Partner(grouping.partner_id), grouping, max_minor
-    )
+async def is_next_undisbursed_donation_within_limit(tx: Tx, batch: DisbursementBatch, max_minor: int) -> bool:
+    """Whether a batch has settled donations in no disbursement, the next of which is at most ``max_minor``."""
+    return await store_money.is_next_undisbursed_donation_within_limit(tx, Partner(batch.partner_id), batch, max_minor)
 
 
 async def add_donations_to_disbursement(
-    tx: Tx, grouping: DisbursementGrouping, disbursement_id: UUID, limit: int, max_total_minor: int
+    tx: Tx, batch: DisbursementBatch, disbursement_id: UUID, limit: int, max_total_minor: int
 ) -> AddedDonations:
     """Add up to ``limit`` settled donations, of at most ``max_total_minor``, to a locked disbursement."""
-    partner = Partner(grouping.partner_id)
-    return await store_money.add_donations_to_disbursement(
-        tx, partner, grouping, disbursement_id, limit, max_total_minor
-    )
+    partner = Partner(batch.partner_id)
+    return await store_money.add_donations_to_disbursement(tx, partner, batch, disbursement_id, limit, max_total_minor)
 
 
 async def mark_donations_disbursed(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:

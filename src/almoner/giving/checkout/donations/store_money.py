@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.checkout.donations.domain import AddedDonations, DisbursementGrouping, Donation
+from almoner.giving.checkout.donations.domain import AddedDonations, DisbursementBatch, Donation
 from almoner.giving.checkout.donations.store import BASE_COLUMNS, COLUMNS, DONOR_SHOWN_COLUMN, donation_from_row
 from almoner.kit.money import Money
 from almoner.platform.database.across_partners import across_partners
@@ -55,9 +55,9 @@ select distinct partner_id, organisation_id, settled_currency from donation wher
 
 
 @across_partners("held")
-async def list_undisbursed_groupings(tx: Tx) -> list[DisbursementGrouping]:
+async def unpaid_balances(tx: Tx) -> list[DisbursementBatch]:
     """The partners, nonprofits and currencies with settled donations that are in no disbursement."""
-    return [DisbursementGrouping(*row) for row in await tx.fetch(UNPAID_BALANCES)]
+    return [DisbursementBatch(*row) for row in await tx.fetch(UNPAID_BALANCES)]
 
 
 UNPAID_BALANCES_OF: Final = f"""
@@ -66,11 +66,9 @@ where partner_id = $1 and organisation_id = $2 and {_PAYABLE} order by 3
 """
 
 
-async def list_undisbursed_groupings_of_organisation(
-    tx: Tx, partner: Partner, organisation_id: UUID
-) -> list[DisbursementGrouping]:
-    """Like ``list_undisbursed_groupings``, for one partner and nonprofit."""
-    return [DisbursementGrouping(*row) for row in await tx.fetch(UNPAID_BALANCES_OF, partner.id, organisation_id)]
+async def unpaid_balances_of_organisation(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
+    """Like ``unpaid_balances``, for one partner and nonprofit."""
+    return [DisbursementBatch(*row) for row in await tx.fetch(UNPAID_BALANCES_OF, partner.id, organisation_id)]
 
 
 NEXT_UNDISBURSED_DONATION_FITS: Final = f"""
@@ -82,13 +80,11 @@ select coalesce((
 
 
 async def is_next_undisbursed_donation_within_limit(
-    tx: Tx, partner: Partner, grouping: DisbursementGrouping, max_minor: int
+    tx: Tx, partner: Partner, batch: DisbursementBatch, max_minor: int
 ) -> bool:
-    """Whether a grouping has settled donations in no disbursement, the oldest of which is at most ``max_minor``."""
+    """Whether a batch has settled donations in no disbursement, the oldest of which is at most ``max_minor``."""
     return bool(
-        await tx.fetchval(
-            NEXT_UNDISBURSED_DONATION_FITS, partner.id, grouping.organisation_id, grouping.currency, max_minor
-        )
+        await tx.fetchval(NEXT_UNDISBURSED_DONATION_FITS, partner.id, batch.organisation_id, batch.currency, max_minor)
     )
 
 
@@ -107,7 +103,7 @@ select count(*)::int as donations, coalesce(sum(minor), 0)::bigint as minor from
 
 
 async def add_donations_to_disbursement(
-    tx: Tx, partner: Partner, grouping: DisbursementGrouping, disbursement_id: UUID, limit: int, max_total_minor: int
+    tx: Tx, partner: Partner, batch: DisbursementBatch, disbursement_id: UUID, limit: int, max_total_minor: int
 ) -> AddedDonations:
     """Add the oldest settled donations, up to ``limit`` and ``max_total_minor``, to a disbursement.
 
@@ -116,8 +112,8 @@ async def add_donations_to_disbursement(
     row = await tx.fetchrow(
         ADD_TO_DISBURSEMENT,
         partner.id,
-        grouping.organisation_id,
-        grouping.currency,
+        batch.organisation_id,
+        batch.currency,
         disbursement_id,
         limit,
         max_total_minor,

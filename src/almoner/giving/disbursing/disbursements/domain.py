@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.giving.checkout.donations.domain import DisbursementGrouping, Donation
+from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
 from almoner.giving.checkout.hosted_page.domain import donation_amounts_for
 from almoner.giving.disbursing.verifications.domain import EligibilityStatus
 from almoner.kit.ids import encode_uuid
@@ -108,9 +108,9 @@ class Disbursement:
     propagating: bool
 
     @property
-    def grouping(self) -> DisbursementGrouping:
+    def batch(self) -> DisbursementBatch:
         """The partner, nonprofit and currency of its donations."""
-        return DisbursementGrouping(self.partner_id, self.organisation_id, self.money.currency)
+        return DisbursementBatch(self.partner_id, self.organisation_id, self.money.currency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,13 +182,13 @@ class DisbursementTotals:
         )
 
 
-def new_disbursement(disbursement_id: UUID, grouping: DisbursementGrouping, now: datetime) -> Disbursement:
+def new_disbursement(disbursement_id: UUID, batch: DisbursementBatch, now: datetime) -> Disbursement:
     """A new, empty disbursement for a partner, nonprofit and currency."""
     return Disbursement(
         id=disbursement_id,
-        partner_id=grouping.partner_id,
-        organisation_id=grouping.organisation_id,
-        money=Money(0, grouping.currency),
+        partner_id=batch.partner_id,
+        organisation_id=batch.organisation_id,
+        money=Money(0, batch.currency),
         donations=0,
         status="PENDING",
         waiting_reason=WaitingReason.BELOW_THRESHOLD,

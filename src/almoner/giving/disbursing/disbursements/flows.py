@@ -8,7 +8,7 @@ from typing import Final, TextIO
 from uuid import UUID
 
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import DisbursementGrouping, Donation
+from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
 from almoner.giving.disbursing.disbursements import remittance_advice, service, store
 from almoner.giving.disbursing.disbursements.domain import (
     SANDBOX_CONFIRMATION,
@@ -99,7 +99,7 @@ async def run_disbursements(
 async def fill_all_disbursements(db: Database, rules: DisbursementRules) -> None:
     """Add every settled donation to its disbursement."""
     async with db.read() as tx:
-        buckets = await donations.list_undisbursed_groupings(tx)
+        buckets = await donations.unpaid_balances(tx)
     for bucket in buckets:
         try:
             await fill_disbursement(db, bucket, rules)
@@ -109,12 +109,12 @@ async def fill_all_disbursements(db: Database, rules: DisbursementRules) -> None
             _log.error("disbursement_batch_refused", organisation=named, currency=bucket.currency, why=str(refused))
 
 
-async def fill_disbursement(db: Database, grouping: DisbursementGrouping, rules: DisbursementRules) -> None:
-    """Add all settled donations of a grouping to its open disbursement, in several transactions."""
+async def fill_disbursement(db: Database, batch: DisbursementBatch, rules: DisbursementRules) -> None:
+    """Add all settled donations of a batch to its open disbursement, in several transactions."""
     more = True
     while more:
         async with db.write() as tx:
-            more = await service.fill_disbursement(tx, grouping, rules)
+            more = await service.fill_disbursement(tx, batch, rules)
 
 
 async def _send(db: Database, disbursement_id: UUID, rules: DisbursementRules, ran: DisbursementRunResult) -> None:
@@ -169,7 +169,7 @@ async def pay_donation_in_sandbox(
 
     If several are needed, returns the one that waits, if any; None while another transaction locks the donation.
     """
-    bucket = DisbursementGrouping(partner.id, donation.organisation_id, donation.money.currency)
+    bucket = DisbursementBatch(partner.id, donation.organisation_id, donation.money.currency)
     while True:
         await fill_disbursement(db, bucket, rules)
         async with db.read() as tx:

@@ -81,7 +81,7 @@ async def fill_disbursements(
     """
     partner = Partner(job.details.partner)
     async with context.db.read() as tx:
-        buckets = await service.list_groupings_for_nonprofit(tx, partner, job.details.organisation)
+        buckets = await service.list_batches_for_nonprofit(tx, partner, job.details.organisation)
     for bucket in buckets:
         await flows.fill_disbursement(context.db, bucket, dependencies.rules)
     async with context.db.read() as tx:

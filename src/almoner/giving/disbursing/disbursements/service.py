@@ -17,7 +17,7 @@ from asyncpg import CheckViolationError, DataError, IntegrityConstraintViolation
 from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import DisbursementGrouping, Donation
+from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
 from almoner.giving.disbursing.disbursements import domain, store
 from almoner.giving.disbursing.disbursements.domain import (
     Disbursement,
@@ -110,64 +110,58 @@ async def donation_waiting_reason(tx: Tx, partner: Partner, donation: Donation, 
         reason = (await get(tx, partner, donation.disbursement_id)).waiting_reason
     else:
         settled = donation.settlement.money if donation.settlement else donation.money
-        bucket = DisbursementGrouping(donation.partner_id, donation.organisation_id, settled.currency)
+        bucket = DisbursementBatch(donation.partner_id, donation.organisation_id, settled.currency)
         reason = await _batch_waiting_reason(
             tx, bucket, await _total_with_donation(tx, partner, bucket, donation), rules
         )
     return reason.value if reason else None
 
 
-async def _total_with_donation(tx: Tx, partner: Partner, grouping: DisbursementGrouping, donation: Donation) -> Money:
+async def _total_with_donation(tx: Tx, partner: Partner, batch: DisbursementBatch, donation: Donation) -> Money:
     """The total of the donation's open disbursement with this donation in it."""
-    held = await store.find_open_disbursement(tx, partner, grouping)
+    held = await store.find_open_disbursement(tx, partner, batch)
     whole = donation.net_amount_for_nonprofit.minor + (held.money.minor if held else 0)
-    return Money(min(whole, MAX_MINOR), grouping.currency)
+    return Money(min(whole, MAX_MINOR), batch.currency)
 
 
 async def _batch_waiting_reason(
-    tx: Tx, grouping: DisbursementGrouping, money: Money, rules: DisbursementRules
+    tx: Tx, batch: DisbursementBatch, money: Money, rules: DisbursementRules
 ) -> WaitingReason | None:
-    partner = Partner(grouping.partner_id)
-    eligibilities = await verifications.eligibility_by_organisation(tx, partner, [grouping.organisation_id])
-    organisation = await organisations.get(tx, partner, grouping.organisation_id)
+    partner = Partner(batch.partner_id)
+    eligibilities = await verifications.eligibility_by_organisation(tx, partner, [batch.organisation_id])
+    organisation = await organisations.get(tx, partner, batch.organisation_id)
     return domain.waiting_reason_of(
-        eligibilities[grouping.organisation_id],
-        is_on_hold=await store.is_held(tx, partner, grouping.organisation_id),
+        eligibilities[batch.organisation_id],
+        is_on_hold=await store.is_held(tx, partner, batch.organisation_id),
         is_organisation_active=organisation.active,
         money=money,
-        minimum_minor=rules.minimum_disbursement_minor(grouping.currency),
+        minimum_minor=rules.minimum_disbursement_minor(batch.currency),
     )
 
 
-async def list_groupings_for_nonprofit(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementGrouping]:
+async def list_batches_for_nonprofit(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
     """The batches of a nonprofit that have donations to disburse."""
-    loose = await donations.list_undisbursed_groupings_of_organisation(tx, partner, organisation_id)
-    return list(
-        dict.fromkeys([*loose, *await store.list_groupings_of_open_disbursements(tx, partner, organisation_id)])
-    )
+    loose = await donations.unpaid_balances_of_organisation(tx, partner, organisation_id)
+    return list(dict.fromkeys([*loose, *await store.list_batches_of_open_disbursements(tx, partner, organisation_id)]))
 
 
-async def fill_disbursement(
-    tx: Tx, grouping: DisbursementGrouping, rules: DisbursementRules, limit: int = BATCH
-) -> bool:
+async def fill_disbursement(tx: Tx, batch: DisbursementBatch, rules: DisbursementRules, limit: int = BATCH) -> bool:
     """Add settled donations to their disbursement; True if there may be more.
 
     Donations beyond the maximum amount go into the next disbursement, once this one is sent.
     """
-    partner = Partner(grouping.partner_id)
-    locked = await store.lock_open_disbursement(tx, partner, grouping)
+    partner = Partner(batch.partner_id)
+    locked = await store.lock_open_disbursement(tx, partner, batch)
     if locked is None:
-        if not await donations.has_undisbursed_donations(tx, grouping):
+        if not await donations.has_undisbursed_donations(tx, batch):
             return False
-        await store.insert(tx, partner, domain.new_disbursement(tx.new_id(), grouping, tx.now))
-        if (locked := await store.lock_open_disbursement(tx, partner, grouping)) is None:
+        await store.insert(tx, partner, domain.new_disbursement(tx.new_id(), batch, tx.now))
+        if (locked := await store.lock_open_disbursement(tx, partner, batch)) is None:
             return True  # another run has just sent it
-    added = await donations.add_donations_to_disbursement(
-        tx, grouping, locked.id, limit, MAX_MINOR - locked.money.minor
-    )
+    added = await donations.add_donations_to_disbursement(tx, batch, locked.id, limit, MAX_MINOR - locked.money.minor)
     if added.donations:
-        await verifications.start_verification_on_first_payment(tx, partner, grouping.organisation_id)
-    total = locked.money + Money(added.total_minor, grouping.currency)
+        await verifications.start_verification_on_first_payment(tx, partner, batch.organisation_id)
+    total = locked.money + Money(added.total_minor, batch.currency)
     await _update_batch(tx, locked, total, locked.donations + added.donations, rules)
     return added.donations == limit
 
@@ -175,7 +169,7 @@ async def fill_disbursement(
 async def _update_batch(
     tx: Tx, disbursement: Disbursement, money: Money, count: int, rules: DisbursementRules
 ) -> Disbursement:
-    reason = await _batch_waiting_reason(tx, disbursement.grouping, money, rules)
+    reason = await _batch_waiting_reason(tx, disbursement.batch, money, rules)
     ready_at = None if reason else disbursement.ready_at or tx.now
     refilled = replace(disbursement, money=money, donations=count, waiting_reason=reason, ready_at=ready_at)
     if refilled != disbursement:
@@ -246,7 +240,7 @@ async def send_disbursement(tx: Tx, disbursement_id: UUID, rules: DisbursementRu
     ledger.post_at_commit(
         tx, ledger_domain.disbursement_sent_transfers(locked.id, locked.organisation_id, locked.money)
     )
-    if await donations.has_undisbursed_donations(tx, locked.grouping):  # it was full
+    if await donations.has_undisbursed_donations(tx, locked.batch):  # it was full
         await enqueue_fill_disbursements(tx, Partner(locked.partner_id), locked.organisation_id)
     return await _emit_status(tx, locked)
 
@@ -480,11 +474,11 @@ def build_add_donations_to_disbursements_job(partner_id: UUID, organisation_id: 
     )
 
 
-async def has_donations_for_open_disbursement(tx: Tx, grouping: DisbursementGrouping) -> bool:
+async def has_donations_for_open_disbursement(tx: Tx, batch: DisbursementBatch) -> bool:
     """Whether the open disbursement has room for settled donations that are in no disbursement."""
-    held = await store.find_open_disbursement(tx, Partner(grouping.partner_id), grouping)
+    held = await store.find_open_disbursement(tx, Partner(batch.partner_id), batch)
     free_minor = MAX_MINOR - held.money.minor if held else MAX_MINOR
-    return await donations.is_next_undisbursed_donation_within_limit(tx, grouping, free_minor)
+    return await donations.is_next_undisbursed_donation_within_limit(tx, batch, free_minor)
 
 
 async def next_disbursement_run_at(tx: Tx, schedule_name: str) -> datetime | None:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.checkout.donations.domain import DisbursementGrouping
+from almoner.giving.checkout.donations.domain import DisbursementBatch
 from almoner.giving.disbursing.disbursements.domain import (
     DISBURSEMENT,
     Disbursement,
@@ -100,21 +100,21 @@ where partner_id = $1 and organisation_id = $2 and currency = $3 and status = 'P
 """
 
 
-async def find_open_disbursement(tx: Tx, partner: Partner, grouping: DisbursementGrouping) -> Disbursement | None:
+async def find_open_disbursement(tx: Tx, partner: Partner, batch: DisbursementBatch) -> Disbursement | None:
     """The open disbursement to which donations are added."""
-    row = await tx.fetchrow(OPEN, partner.id, grouping.organisation_id, grouping.currency)
+    row = await tx.fetchrow(OPEN, partner.id, batch.organisation_id, batch.currency)
     return _disbursement(row) if row else None
 
 
-async def lock_open_disbursement(tx: Tx, partner: Partner, grouping: DisbursementGrouping) -> Disbursement | None:
+async def lock_open_disbursement(tx: Tx, partner: Partner, batch: DisbursementBatch) -> Disbursement | None:
     """The open disbursement to which donations are added, locked until the transaction ends."""
-    row = await tx.fetchrow(f"{OPEN} for no key update", partner.id, grouping.organisation_id, grouping.currency)
+    row = await tx.fetchrow(f"{OPEN} for no key update", partner.id, batch.organisation_id, batch.currency)
     return _disbursement(row) if row else None
 
 
-async def list_groupings_of_open_disbursements(
+async def list_batches_of_open_disbursements(
     tx: Tx, partner: Partner, organisation_id: UUID
-) -> list[DisbursementGrouping]:
+) -> list[DisbursementBatch]:
     """The open batches of a nonprofit."""
     rows = await tx.fetch(
         """
@@ -124,7 +124,7 @@ async def list_groupings_of_open_disbursements(
         partner.id,
         organisation_id,
     )
-    return [DisbursementGrouping(*row) for row in rows]
+    return [DisbursementBatch(*row) for row in rows]
 
 
 async def update_donation_totals(tx: Tx, disbursement: Disbursement) -> None:
