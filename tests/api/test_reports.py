@@ -227,7 +227,9 @@ async def test_a_link_is_mailed_when_a_month_is_over_and_never_figures(
     assert other.person is not None
     [mail] = data(await api.get("/v1/sandbox/mailbox", to=str(finance.person.email)))
     assert f"/reports/{month:%Y-%m}" in mail["text"]
-    assert "25" not in mail["text"].replace(f"{month:%Y-%m}", "").replace(finance.name, "")
+    said = re.sub(r"https?://\S+|Partner \d+", "", mail["text"])
+    said = said.replace(f"{month:%Y-%m}", "").replace(finance.name, "")
+    assert "25" not in said
     assert data(await api.get("/v1/sandbox/mailbox", to=str(other.person.email))) == []
     async with service.db.read() as tx:
         report = await reports.find(tx, tenant.partner, month)
