@@ -17,6 +17,7 @@ from tests.support import factories
 from tests.support.card_testing import open_town
 from tests.support.client import data
 from tests.support.database import TestDatabase
+from tests.support.eventually import eventually
 from tests.support.running import Running
 
 PACKAGE = Path(__file__).parents[2] / "clients" / "python" / "src"
@@ -146,7 +147,12 @@ async def test_a_gift_from_search_to_the_donation(client: Client) -> None:
     completed = await answer(client, "get_donation_session", id=session["id"])
     donation = await answer(client, "get_donation", id=completed["donationId"])
     assert (donation["amount"], donation["status"], donation["firstName"]) == (2500, "RECEIVED_PAYMENT", "Ada")
-    assert (await answer(client, "list_donations", sessionId=session["id"]))["data"] == [donation]
+
+    async def is_listed_as_it_is() -> bool:  # its receipt may be sent between two calls
+        listed = await answer(client, "list_donations", sessionId=session["id"])
+        return bool(listed["data"] == [await answer(client, "get_donation", id=donation["id"])])
+
+    await eventually(is_listed_as_it_is)
 
 
 async def test_lists_go_on_at_their_cursor(client: Client) -> None:
