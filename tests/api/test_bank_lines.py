@@ -216,9 +216,9 @@ async def test_one_line_pays_several_requests_that_add_up_to_it(alone: Service, 
     for wrong in (names[:2], [names[0], names[0]], names, [], ["ALM-00000-00000"]):
         with pytest.raises(StatementError):
             async with alone.db.write() as tx:
-                await bank_statements.assign_line_to_named_requests(tx, line, wrong, assigned_by="officer")
+                await bank_statements.assign_line_to_named_requests(tx, line, ", ".join(wrong), assigned_by="officer")
     async with alone.db.write() as tx:
-        await bank_statements.assign_line_to_named_requests(tx, line, names[:3], assigned_by="officer")
+        await bank_statements.assign_line_to_named_requests(tx, line, ", ".join(names[:3]), assigned_by="officer")
     states = {one["reference"]: one["status"] for one in await requests(partner)}
     assert [states[name] for name in names] == ["PAID", "PAID", "PAID", "OPEN"]
     async with alone.db.read() as tx:

@@ -266,8 +266,7 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
             provider, _, reference = thing.partition("/")
             await bank_statements.assign_line_to_provider_payout(tx, line_id, provider, reference, assigned_by=by)
         case _:
-            names = thing.replace(",", " ").split()
-            await bank_statements.assign_line_to_named_requests(tx, line_id, names, assigned_by=by)
+            await bank_statements.assign_line_to_named_requests(tx, line_id, thing, assigned_by=by)
 
 
 @commands.command("dismiss")

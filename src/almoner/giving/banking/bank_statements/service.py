@@ -1,7 +1,7 @@
 """Imports statements and reconciles their lines, by rule or by operators."""
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Final
@@ -457,12 +457,15 @@ async def assign_line_to_request(tx: Tx, line_id: UUID, request_id: UUID, *, ass
     await _assign_line(tx, line, "request", await donation_requests.get(tx, ALL_PARTNERS, request_id), assigned_by)
 
 
-async def assign_line_to_named_requests(tx: Tx, line_id: UUID, names: Sequence[str], *, assigned_by: str) -> None:
+async def assign_line_to_named_requests(tx: Tx, line_id: UUID, entered: str, *, assigned_by: str) -> None:
     """Reconcile a line with donation requests, by their references or IDs, on an operator's decision.
+
+    ``entered``: as typed, separated by commas or spaces.
 
     Several requests must be of one partner, and the line must pay exactly all that is left to pay of them. Raises
     StatementError.
     """
+    names = entered.replace(",", " ").split()
     found = [await _find_named_request(tx, name) for name in names[: domain.MAX_COMBINED + 1]]
     if len(found) != 1:
         domain.ensure_combination_fits((await get_details(tx, line_id)).line.movement, found)
