@@ -86,7 +86,7 @@ _CODES: Final[Mapping[str, tuple[str, str]]] = {
     "RC03": ("The identifier of our bank is wrong", _OURS),
     "RC04": ("The identifier of the nonprofit’s bank is wrong", _ACCOUNT),
     "RF01": ("The payment reference has already been used", _TWICE),
-    "RR01": ("Our account or identification is missing", _OURS),
+    "RR01": ("Our account number or identification is missing", _OURS),
     "RR02": ("Our name or address is missing", _FILE),
     "RR03": ("The account holder’s name or address is missing", _HOLDER),
     "RR04": ("A regulation prevents the payment", _LAW),

@@ -34,7 +34,7 @@ from almoner.validation.decisions.reviews.service import ReviewDetails
 _PATHS: Final[Mapping[Verdict, str]] = {"accepted": "accept", "rejected": "reject"}
 _ACTIONS: Final[Mapping[Verdict, str]] = {"accepted": "review.accepted", "rejected": "review.rejected"}
 _WITH_APPLICANT: Final = frozenset({"validation_request", "agent_verification", "appeal"})
-_PREVIEWED: Final = "To preview the email"
+_PREVIEWED: Final = "Preview of the email"
 _UNCLAIMED: Final = "Claim this case and review its evidence before you make a decision."
 EMAIL_TITLE: Final = "Email to the applicant"
 

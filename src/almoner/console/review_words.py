@@ -131,7 +131,7 @@ _REJECTION_MEANINGS: Final[Mapping[Kind, Mapping[str, str]]] = {
     "agent_verification": {
         **{str(code): meaning for code, meaning in REASONS.items()},
         "user_failed_percent_review": "The evidence does not show that the applicant may act for the nonprofit",
-        "suspicious_application": "The application raised doubts that were not cleared, such as an imitated domain",
+        "suspicious_application": "The application raised concerns that were not resolved, such as a lookalike domain",
         "other": "No other reason fits",
     },
     "appeal": {
