@@ -261,3 +261,12 @@ def test_m7_a_bank_s_answer_about_other_payments_than_ours_changes_nothing(repor
     with pytest.raises(PaymentFileError) as refused:
         bank_outcomes(report, REQUESTED)
     assert str(refused.value).startswith(problem)
+
+
+@pytest.mark.parametrize("code", ["PATC", "PRES", "ACPD", "ACWP", "ACIS"])
+def test_m7_a_step_on_a_payment_s_way_keeps_no_rejection_out(code: str) -> None:
+    taken = GroupStatus(BankStatus(code, None), None, None)
+    rejected = one_payment("e1", "sepa", 1000)
+    report = replace(REPORT, file_status=taken, batch_statuses=(), transaction_statuses=(rejected,))
+    outcomes = {one: outcome for one, (outcome, _) in bank_outcomes(report, REQUESTED).items()}
+    assert outcomes == {"e1": "rejected", "e2": "accepted"}

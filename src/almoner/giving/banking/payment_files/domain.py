@@ -38,6 +38,7 @@ class BankOutcome(StrEnum):
 
 _OUTCOME_BY_CODE: Final[Mapping[str, BankOutcome]] = {
     **dict.fromkeys(("RCVD", "PDNG", "ACTC", "ACCP", "ACSP", "ACWC", "ACFC", "PART"), BankOutcome.ACCEPTED),
+    **dict.fromkeys(("ACIS", "ACPD", "ACWP", "PATC", "PRES"), BankOutcome.ACCEPTED),
     **dict.fromkeys(("ACSC", "ACCC"), BankOutcome.PAID),
     **dict.fromkeys(("RJCT", "CANC"), BankOutcome.REJECTED),
 }
