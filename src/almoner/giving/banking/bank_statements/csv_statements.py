@@ -33,7 +33,10 @@ _FORM: Final = (
 _LAKHS: Final = "(?!0)[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}"
 _BY_LAKHS: Final = frozenset({"INR", "PKR", "BDT", "NPR", "LKR"})
 """Currencies whose amounts are grouped as in India: ``1,23,456.78``."""
-_MINUS: Final = re.compile("[\u2212\u2010\u2011\u2013\ufe63\uff0d]")
+_MINUS: Final = re.compile("[\u2212\u2010\u2011\u2013\ufe63\uff0d\u25b2\u25b3]")
+"""Minus signs, among them the triangles of Japanese accounts."""
+_NO_DECIMALS: Final = re.compile("(?<=[0-9][.,])(?:-{1,2}|\u2014)(?![0-9])")
+"""The dash of ``5,-``, in place of decimals: no sign."""
 _MONEY: Final = (
     "[A-Z]{3}(?![A-Za-z])|[A-Z]{0,3}[$\u00a2-\u00a5\u20a0-\u20cf]|[Kk]r\\.?|zł|Kč|Ft|lei|Rs\\.?|Fr\\.?|R|TL|円|元|원|лв\\.?|"
     "грн\\.?|руб\\.?"
@@ -345,7 +348,7 @@ def _minor(text: str, decimal: str, currency: str, *, empty: bool = True) -> int
 
 def _sign_and_number(text: str, currency: str) -> tuple[int, str]:
     """The sign of an amount, and its number without sign and currency."""
-    plain, sign = _MINUS.sub("-", unicodedata.normalize("NFKC", text)).strip(), 0
+    plain, sign = _NO_DECIMALS.sub("", _MINUS.sub("-", unicodedata.normalize("NFKC", text))).strip(), 0
     while True:
         if plain.startswith("(") and plain.endswith(")"):
             plain = f"-{plain[1:-1].strip()}"
