@@ -229,6 +229,31 @@ def test_m7_mt940_is_read_however_it_is_saved(spoil: Callable[[str], bytes]) -> 
 
 
 @pytest.mark.parametrize(
+    ("amount", "minor"),
+    [
+        ("1234,", 123400),
+        ("1.234,5", 123450),
+        ("12.5", 1250),
+        ("1,234.50", None),
+        ("1.000", None),
+        ("1.000.000", None),
+        ("12,34,", None),
+    ],
+)
+def test_m7_no_amount_of_mt940_is_read_in_part_or_by_a_guess(amount: str, minor: int | None) -> None:
+    content = (
+        f":20:S\n:25:DE89370400440532013000\n:28C:1/1\n:60F:C260301EUR0,\n:61:2603020302C{amount}NTRFNONREF//B1\n"
+        f":62F:C260302EUR{amount}\n-\n"
+    ).encode()
+    if minor is None:
+        with pytest.raises(StatementError, match=re.escape(f"{amount} EUR is not a valid amount")):
+            parsed(content, None)
+        return
+    [found] = parsed(content, None)
+    assert ([one.minor for one in found.movements], found.closing_minor) == ([minor], minor)
+
+
+@pytest.mark.parametrize(
     ("page", "name"), [("", "S1"), ("1 true", "S1"), ("1 false", "S1/1"), ("2 false", "S1/2"), ("3 true", "S1/3")]
 )
 def test_each_page_of_a_long_statement_has_lines_of_its_own(page: str, name: str) -> None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from hashlib import sha256
 from typing import Final
 
@@ -24,12 +24,15 @@ _LOOKS_SO: Final = re.compile(rb"^[ \t]*(?:\{1:[^\r\n]*)?:?(?:20|25|60F|61|940):
 _UMLAUTS: Final = re.compile(rb"[A-Za-z][\x81\x84\x94][a-z]")
 """\u00fc, \u00e4 and \u00f6 in the character set of DOS; in that of Windows these are quotation marks."""
 _SNIFFED: Final = 4096
-_BALANCE: Final = re.compile(r"\s*([CD])(\d{6})([A-Z]{3})?\s*([\d.]+(?:,\d*)?)", re.ASCII)
+_AMOUNT: Final = r"\d[\d.,]*"
+_BALANCE: Final = re.compile(rf"\s*([CD])(\d{{6}})([A-Z]{{3}})?\s*({_AMOUNT})", re.ASCII)
 _ENTRY: Final = re.compile(
-    r"(?P<value>\d{6})(?P<booked>\d{4}| {4})?\s*(?P<kind>[RE])?(?P<way>[CD])[A-Z]{0,3}\s*(?P<amount>[\d.]+(?:,\d*)?)"
-    r"(?P<rest>.*)",
+    r"(?P<value>\d{6})(?P<booked>\d{4}| {4})?\s*(?P<kind>[RE])?(?P<way>[CD])[A-Z]{0,3}\s*"
+    rf"(?P<amount>{_AMOUNT})(?P<rest>.*)",
     re.ASCII | re.DOTALL,
 )
+_CLEAR_AMOUNT: Final = re.compile(r"(?:\d+|\d{1,3}(?:\.\d{3})+),\d*|\d+(?:\.\d{0,2})?", re.ASCII)
+"""With a decimal comma; without one, three digits behind a point could be thousands."""
 _TYPE: Final = re.compile(r"[NFS][A-Z0-9 ]{3}", re.ASCII)
 _LONG_NUMBER: Final = re.compile(r"[0-9A-Z]{16,35}", re.ASCII)
 _NUMBER: Final = re.compile(r"0*(\d+)(?:\s*/\s*0*(\d+))?", re.ASCII)
@@ -193,10 +196,7 @@ def _signed(balance: re.Match[str] | None, currency: str, problems: list[str]) -
 
 def _minor(text: str, currency: str) -> int | str:
     plain = text.replace(".", "").replace(",", ".") if "," in text else text
-    try:
-        value = Decimal(plain)
-    except InvalidOperation:
-        value = Decimal("nan")
+    value = Decimal(plain) if _CLEAR_AMOUNT.fullmatch(text) else Decimal("nan")
     return movements.to_minor_units_or_problem(value, currency, f"{text[:40]} {currency}")
 
 
