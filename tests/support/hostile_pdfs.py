@@ -118,6 +118,8 @@ def repairable() -> Iterator[tuple[str, bytes]]:
     yield "a few bytes behind its end", pdf() + b"\x1a\x00ok"
     yield "blanks before its head", b"\r\n\r\n" + pdf()
     yield "a mark before its head", b"\xef\xbb\xbf" + pdf()
+    yield "a mark before its head, and metadata", b"\xef\xbb\xbf" + _with_metadata()
+    yield "no end, and metadata that is no XML", _with_metadata(b"<x:xmpmeta").replace(b"%%EOF", b"")
     yield "a printer's commands around it", b"\x1b%-12345X@PJL JOB\r\n" + pdf() + b"\x1b%-12345X"
     yield "the head of a response before it", b"HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\n\r\n" + pdf()
     yield "numbers of its table off by one", pdf().replace(b"0000000015", b"0000000016")
@@ -128,6 +130,12 @@ def repairable() -> Iterator[tuple[str, bytes]]:
     yield "pages without their type", pdf(pages=b"<< /Kids [3 0 R] /Count 1 >>")
     yield "a page without its size", pdf(page=b"<< /Type /Page /Parent 2 0 R >>")
     yield "a stream shorter than it says", pdf(b"<< /Length 99 >>\nstream\n0 0 m\nendstream")
+
+
+def _with_metadata(text: bytes = b'<x:xmpmeta xmlns:x="adobe:ns:meta/"/>') -> bytes:
+    """A PDF with metadata, as all programs for offices write it."""
+    entries = b"/Type /Metadata /Subtype /XML"
+    return pdf(stream(text, entries), catalogue=b"/Metadata 4 0 R")
 
 
 def broken() -> Iterator[tuple[str, bytes]]:

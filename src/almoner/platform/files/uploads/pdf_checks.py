@@ -115,7 +115,7 @@ def _repair(content: bytes) -> tuple[list[str], bytes]:
         if any(not _REPAIRABLE.search(str(warning)) for warning in opened.get_warnings()):
             raise FileRefused(_DAMAGED)
         written = BytesIO()
-        opened.save(written, encryption=False)
+        opened.save(written, encryption=False, fix_metadata_version=False)  # does not parse the XML of the metadata
     if written.tell() > MOST_KEPT_BYTES:
         raise FileRefused("is larger than it may be once it is repaired", "large")
     with pikepdf.open(BytesIO(written.getvalue()), attempt_recovery=False, suppress_warnings=True) as repaired:
