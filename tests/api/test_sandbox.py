@@ -12,7 +12,7 @@ from almoner.kit.time import parse_timestamp
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.outbound.mail import Mail
 from almoner.sandbox import mailbox
-from tests.support import database
+from tests.support import database, factories
 from tests.support.client import Client, data
 from tests.support.service import Service, serving
 
@@ -174,3 +174,12 @@ async def test_where_others_reach_the_sandbox_the_mailbox_opens_by_a_partners_li
         )
         assert (await browser.get(other, headers={"Cookie": cookie})).status_code == 404
         await browser.close()
+
+
+@pytest.mark.parametrize("code", ["XXX", "XAU", "DEM", "ZZZ"])
+async def test_no_action_takes_a_code_that_is_no_currency(service: Service, api: Client, code: str) -> None:
+    session = await factories.session(service, api)
+    gift = {"id": session["id"], "action": "donate", "amount": 500, "currencyCode": code, "firstName": "Ada"}
+    answer = await api.post("/v1/sandbox/simulate", gift)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["reasons"] == ["body.currencyCode must be an active ISO 4217 currency such as GBP"]

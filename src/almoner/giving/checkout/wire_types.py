@@ -7,15 +7,8 @@ from pydantic import AfterValidator, Field
 from almoner.giving.checkout.sessions.domain import DonationFrequency
 from almoner.kit import money
 from almoner.platform.http.texts import BrowserAddress
-from almoner.platform.http.wire import CurrencyCode, Typed, ensure_unique
+from almoner.platform.http.wire import Typed, ensure_unique
 from almoner.platform.outbound import addresses
-
-
-def _currency(text: str) -> str:
-    if text not in money.EXPONENTS:
-        raise ValueError("must be an active ISO 4217 currency such as GBP")
-    return text
-
 
 SuccessUrl = Annotated[
     BrowserAddress,
@@ -26,7 +19,6 @@ SuccessUrl = Annotated[
         examples=["https://shop.example/thanks"],
     ),
 ]
-Currency = Annotated[CurrencyCode, AfterValidator(_currency)]
 _Amount = Annotated[int, Field(ge=1, le=money.MAX_MINOR)]
 SuggestedAmounts = Annotated[
     list[_Amount],

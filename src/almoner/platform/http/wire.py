@@ -23,6 +23,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from almoner.kit import metadata as metadata_rules
+from almoner.kit import money
 from almoner.kit.patch import UnsetType
 from almoner.kit.text import clean_text, clean_text_keeping_hidden_characters
 from almoner.kit.time import parse_day_or_timestamp, parse_timestamp
@@ -259,7 +260,19 @@ def _no_earlier(value: datetime, info: ValidationInfo) -> datetime:
 WindowEnd = Annotated[DayOrMoment, AfterValidator(_no_earlier)]
 """The ``end_date`` of a window, in a model that declares ``start_date`` before it."""
 YesNo = Literal["yes", "no"]
-CurrencyCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["USD"], description="ISO 4217 code.")]
+
+
+def _active_currency(code: str) -> str:
+    if code not in money.EXPONENTS:
+        raise ValueError("must be an active ISO 4217 currency such as GBP")
+    return code
+
+
+CurrencyCode = Annotated[
+    str,
+    Field(pattern=r"^[A-Z]{3}$", examples=["USD"], description="ISO 4217 code."),
+    AfterValidator(_active_currency),
+]
 CountryCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["USA"], description="Three-letter country code.")]
 
 METADATA = "metadata"

@@ -16,7 +16,6 @@ from almoner.giving.checkout.donations.domain import (
     DonationType,
     ReceiptDelivery,
 )
-from almoner.giving.checkout.wire_types import Currency
 from almoner.kit import money
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.ids import RecordIdCodec
@@ -26,6 +25,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdString
 from almoner.platform.http.texts import EmailAddress
 from almoner.platform.http.wire import (
+    CurrencyCode,
     DayOrMoment,
     Maybe,
     Metadata,
@@ -58,7 +58,7 @@ class DonationBody(RequestBody):
     amount: Annotated[
         int, Field(ge=1, le=money.MAX_MINOR, examples=[2500], description="In the currency's minor unit.")
     ]
-    currency_code: Currency
+    currency_code: CurrencyCode
     organisation_id: Annotated[str, IdString("organisation")] | None = Field(
         None, description="Default: the user's default organisation."
     )

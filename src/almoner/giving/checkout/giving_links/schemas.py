@@ -17,7 +17,6 @@ from almoner.giving.checkout.giving_links.domain import (
 from almoner.giving.checkout.sessions.domain import ONE_TIME, DonationFrequency
 from almoner.giving.checkout.wire_types import (
     OFFERS_DEDICATION,
-    Currency,
     Designations,
     Frequencies,
     Maximum,
@@ -32,6 +31,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.files import media
 from almoner.platform.http.ids import IdString
 from almoner.platform.http.wire import (
+    CurrencyCode,
     Maybe,
     Metadata,
     MetadataPatch,
@@ -93,7 +93,7 @@ OrganisationIds = Annotated[
 ]
 CategoryId = Annotated[str, IdString("category")]
 Currencies = Annotated[
-    list[Currency],
+    list[CurrencyCode],
     Field(min_length=1, max_length=20, description=_CURRENCIES, examples=[["USD"]]),
     AfterValidator(ensure_unique),
 ]

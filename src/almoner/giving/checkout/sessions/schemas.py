@@ -16,7 +16,6 @@ from almoner.giving.checkout.sessions.domain import (
 )
 from almoner.giving.checkout.wire_types import (
     OFFERS_DEDICATION,
-    Currency,
     Designations,
     Frequencies,
     Maximum,
@@ -29,7 +28,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdString
 from almoner.platform.http.texts import LanguageTag
-from almoner.platform.http.wire import Metadata, PageQuery, RequestBody, ResponseRecord
+from almoner.platform.http.wire import CurrencyCode, Metadata, PageQuery, RequestBody, ResponseRecord
 
 Language = Annotated[
     LanguageTag,
@@ -68,7 +67,7 @@ class DonationSessionBody(RequestBody):
     organisation_id: Annotated[str, IdString("organisation")]
     user_id: Annotated[str, IdString("user")] | None = None
     success_url: SuccessUrl | None = None
-    currency: Currency | None = None
+    currency: CurrencyCode | None = None
     language: Language | None = None
     metadata: Metadata | None = None
     frequencies: Frequencies = Field(
