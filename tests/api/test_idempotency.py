@@ -142,6 +142,12 @@ async def test_i8_other_keys_are_refused(api: Client, key: str) -> None:
     assert answer.json()["error"]["reasons"] == ["header.Idempotency-Key must be 1 to 255 visible ASCII characters"]
 
 
+async def test_i8_two_keys_are_refused_instead_of_one_being_chosen(api: Client) -> None:
+    headers = [("Idempotency-Key", "a"), ("Content-Type", "application/json"), ("Idempotency-Key", "b")]
+    answer = await api.request("POST", "/v1/categories", content=b'{"name": "x"}', headers=headers)
+    assert answer.json()["error"]["reasons"] == ["header.Idempotency-Key must be 1 to 255 visible ASCII characters"]
+
+
 async def test_i8_answers_and_keys_are_not_readable_in_the_database(service: Service, api: Client) -> None:
     await api.post("/v1/categories", {"name": "Readable-name"}, idempotency_key="readable-key")
     async with service.db.read() as tx:

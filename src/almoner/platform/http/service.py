@@ -60,6 +60,17 @@ In single-statement mode the statement does this itself.
 _KEY_MARKS = (b"sk_live_", b"sk_sandbox_", b"pk_live_", b"pk_sandbox_", b"scim_")
 
 
+def _joined_headers(lines: Sequence[tuple[bytes, bytes]]) -> Mapping[str, str]:
+    """The headers by name. Several lines of one are one list (RFC 9110, 5.3): none silently replaces another."""
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in lines}
+    if len(headers) == len(lines):
+        return headers
+    values: dict[bytes, list[bytes]] = {}
+    for name, value in lines:
+        values.setdefault(name, []).append(value)
+    return {name.decode("latin-1"): b", ".join(some).decode("latin-1") for name, some in values.items()}
+
+
 class ApiApplication:
     """The API as an ASGI application."""
 
@@ -75,7 +86,7 @@ class ApiApplication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one HTTP request. Every response of a known route has the RateLimit headers."""
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = _joined_headers(scope["headers"])
         address = scope["client"][0] if scope.get("client") else ""
         request = ApiRequest(scope, receive, headers, [], address)
         extra: RawHeaders = []
