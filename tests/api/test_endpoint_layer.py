@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from gzip import compress
 from ipaddress import ip_network
 from typing import Annotated, Any
 from uuid import UUID
@@ -265,6 +266,13 @@ async def test_k6_a_key_without_the_scope_is_403(tea: Client, service: support.S
 
 async def test_strings_are_trimmed(tea: Client) -> None:
     assert data(await tea.post("/v1/tea", {"name": "\t green \n"})) == {"name": "green", "sugar": None}
+
+
+async def test_a_compressed_body_is_refused_as_such(tea: Client) -> None:
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    answer = await tea.request("POST", "/v1/tea", content=compress(b'{"name": "green"}'), headers=headers)
+    assert answer.status_code == 415
+    assert answer.json()["error"]["reasons"] == ["header.Content-Encoding must be identity, not 'gzip'"]
 
 
 async def test_an_empty_body_needs_no_content_type(tea: Client) -> None:

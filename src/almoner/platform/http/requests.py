@@ -72,6 +72,8 @@ async def read_body(request: ApiRequest, endpoint: Endpoint) -> bytes | Received
         media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
         if media_type != "application/json":
             raise UnsupportedContentType(f"header.Content-Type must be application/json, not '{media_type[:100]}'")
+        if (coding := request.headers.get("content-encoding", "").strip().lower()) not in ("", "identity"):
+            raise UnsupportedContentType(f"header.Content-Encoding must be identity, not '{coding[:100]}'")
     # Characters within texts count, too: no accepted text has so many.
     if sum(raw.count(separator) for separator in _SEPARATORS) > MAX_JSON_VALUES:
         raise IncorrectParams(f"body may hold at most {MAX_JSON_VALUES} values")
