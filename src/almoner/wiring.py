@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
@@ -18,6 +19,7 @@ from almoner.adapters.mail_hosts_sandbox import SandboxMailHostLookup
 from almoner.adapters.scanner_clamd import ClamdScanner
 from almoner.backends import build_mail_transport, build_storage
 from almoner.console.service_status_page import StatusRenderer, StatusWriter
+from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
 from almoner.giving.accounting.disputes.flows import DisputeContext
 from almoner.giving.accounting.refunds.routes import refund_routes
 from almoner.giving.checkout.card_testing.domain import LOOSE_LIMITS, STRICT_LIMITS, CardTestingLimits
@@ -97,6 +99,7 @@ from almoner.settings import InvalidSettings, Rate, Settings, build_deployment
 from almoner.sources import build_register_refresh_context, build_watchlist_refresh_context
 from almoner.validation.agents.routes import routes as agent_verifications
 from almoner.validation.applications.configurations.routes import routes as submission_configurations
+from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import RetentionPeriods
 from almoner.validation.applications.documents.ports import DisabledMalwareScanner, MalwareScanner
 from almoner.validation.applications.invites.routes import routes as validation_invites
@@ -111,6 +114,9 @@ from almoner.webhooks.subscriptions.routes import routes as webhook_subscription
 
 if TYPE_CHECKING:
     from almoner.platform.observability.tracing import Tracing
+
+_EARLIER_FILES: Final = 10
+"""How many files of each kind before a missing one are looked up, to know whether the whole storage is missing."""
 
 ROUTES = (
     organisations,
@@ -303,7 +309,17 @@ async def _build_document_storage(
     storage = build_storage(settings)
     watch = DatabaseCopyMonitor(db, storage, settings.dsn, telemetry)
     await watch.check_for_copy()
-    return watch, BlobStore(storage, db.deployment.vault, db.deployment.identity, watch.ensure_owns_storage)
+    identity, list_known = db.deployment.identity, partial(_list_earlier_blob_keys, db)
+    return watch, BlobStore(storage, db.deployment.vault, identity, watch.ensure_owns_storage, list_known)
+
+
+async def _list_earlier_blob_keys(db: Database, record_id: UUID) -> list[str]:
+    """Some files that the document storage should hold: documents and evidence from before this record."""
+    async with db.read() as tx:
+        return [
+            *await documents.list_earlier_storage_keys(tx, record_id, _EARLIER_FILES),
+            *await dispute_evidence.list_earlier_storage_keys(tx, record_id, _EARLIER_FILES),
+        ]
 
 
 def _build_tracing(settings: Settings, clock: Clock) -> "Tracing | None":

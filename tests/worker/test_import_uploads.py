@@ -1,6 +1,7 @@
 """Registers and watchlists that an administrator uploads in the console: imported by a job, with the same checks."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -11,12 +12,15 @@ from tests.support.bmf import bodies, write
 from tests.support.browsing import Browser
 from tests.support.console import act, closed, upload, words
 from tests.support.database import TestDatabase
+from tests.support.hostile_files import HONEST, PDF
 from tests.support.operators import operator, signed_in
 from tests.support.service import Service, serving
+from tests.support.validation import requested
 
 REGISTER, LISTS = "/operator/register-imports", "/operator/watch-lists"
 SDN_SAMPLE = Path(__file__).parents[2] / "src" / "almoner" / "samples" / "ofac_sdn" / "2024-05-03"
 FIELDS = {"source": "irs-bmf", "day": "2026-04-13"}
+LIST_FIELDS = {"source": "ofac-sdn-sample", "day": "2024-05-03"}
 
 
 @pytest.fixture
@@ -127,19 +131,45 @@ async def test_a_file_that_is_lost_is_refused(service: Service, admin: Browser, 
     assert "no longer stored. Upload it again" in await closed(admin, page)
 
 
+async def test_an_upload_waits_while_the_storage_as_a_whole_is_not_there(
+    service: Service, admin: Browser, tmp_path: Path
+) -> None:
+    """As when the folder is not mounted: the file is imported once it is back."""
+    api = service.client((await service.tenant()).secret)
+    record = await requested(api)
+    await api.upload(f"/v1/validation-requests/{record['id']}/document", "file", "x", HONEST[PDF], PDF)
+    for address, name, content, fields in (
+        (f"{REGISTER}/upload", "eo1.csv", published(tmp_path, 20), FIELDS),
+        (f"{LISTS}/upload", "sdn.csv", (SDN_SAMPLE / "sdn.csv").read_bytes(), LIST_FIELDS),
+    ):
+        page = await upload(admin, address, name, content, **fields)
+        mounted = {file: file.read_bytes() for file in stored_files(service)}
+        for file in mounted:
+            file.unlink()
+        await service.drain()
+        await admin.open(page)
+        assert "Importing" in words(admin)
+        for file, stored in mounted.items():
+            file.write_bytes(stored)
+        service.clock.advance(timedelta(minutes=1))
+        await service.drain()
+        await admin.open(page)
+        assert "Loaded" in words(admin)
+    await api.close()
+
+
 async def test_a_watch_list_is_uploaded_imported_and_retired(service: Service, admin: Browser, tmp_path: Path) -> None:
     packed = tmp_path / "sdn.zip"
     with ZipFile(packed, "w") as archive:
         for file in SDN_SAMPLE.iterdir():
             archive.write(file, file.name)
-    fields = {"source": "ofac-sdn-sample", "day": "2024-05-03"}
-    page = await upload(admin, f"{LISTS}/upload", "sdn.zip", packed.read_bytes(), **fields)
+    page = await upload(admin, f"{LISTS}/upload", "sdn.zip", packed.read_bytes(), **LIST_FIELDS)
     await service.drain()
     await admin.open(page)
     assert "Loaded" in words(admin)
     await admin.open(LISTS)
     assert "ofac-sdn-sample" in words(admin)
-    page = await upload(admin, f"{LISTS}/upload", "sdn.csv", b"no such list", **fields)
+    page = await upload(admin, f"{LISTS}/upload", "sdn.csv", b"no such list", **LIST_FIELDS)
     await service.drain()
     assert "Refused" in await closed(admin, page)
     assert "has no refresh schedule" in await closed(admin, f"{LISTS}/ofac-sdn-sample/refresh")

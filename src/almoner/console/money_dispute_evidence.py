@@ -323,6 +323,7 @@ class DisputeEvidencePages:
         try:
             content = b"".join([part async for part in self._context.services.blobs.read(file.storage_key)])
         except BlobMissing:
+            await self._context.services.blobs.ensure_mounted(dispute.id)
             raise NotFound from None
         async with self._context.db.write() as tx:
             audited = "dispute.evidence_file_downloaded"

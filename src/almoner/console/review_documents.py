@@ -173,7 +173,10 @@ class DocumentPages:
                 async for part in services.blobs.read(document.storage_key):
                     received.write(part)
                 return await services.intake.render_page(received, side, pdf_page=number, quarter_turns=quarter_turns)
-            except (BlobMissing, FiletypeNotSupported):
+            except BlobMissing:
+                await services.blobs.ensure_mounted(document.id)
+                return None
+            except FiletypeNotSupported:
                 return None
 
 

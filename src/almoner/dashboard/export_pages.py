@@ -21,7 +21,7 @@ from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
-from almoner.platform.files.storage import BlobStore
+from almoner.platform.files.storage import BlobMissing, BlobStore
 from almoner.platform.pages.csv_files import stream_file_download
 
 ID_TYPE: Final = "csvexport"
@@ -64,7 +64,11 @@ class ExportPages:
         async with self._context.db.write() as tx:
             await self._record(tx, visitor, "csv_export.downloaded", export)
         name = f"{export.list[1:]}-{export.created_at.date()}.csv"
-        return await stream_file_download(self._blobs.read(export.storage_key), name)
+        try:
+            return await stream_file_download(self._blobs.read(export.storage_key), name)
+        except BlobMissing:
+            await self._blobs.ensure_mounted(export.id)
+            raise NotFound from None
 
     async def _request(self, visitor: SignedInRequest) -> Response:
         declared, query = _requested_export(visitor, visitor.form_value("list"), visitor.form_value("query"))

@@ -154,7 +154,9 @@ async def copy_uploaded_file_to_folder(blobs: BlobStore, upload: ImportUpload, f
         with path.open("wb") as file:
             async for piece in blobs.read(upload.storage_key):
                 file.write(piece)
-    except (BlobMissing, DecryptionFailed):
+    except (BlobMissing, DecryptionFailed) as error:
+        if isinstance(error, BlobMissing):
+            await blobs.ensure_mounted(upload.id)
         raise UploadLost("The uploaded file is no longer stored. Upload it again.") from None
     return path
 

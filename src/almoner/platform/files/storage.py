@@ -6,7 +6,8 @@ reading may use the network: never while a transaction is open (architecture 5).
 """
 
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import BinaryIO, Final, Protocol
@@ -108,7 +109,8 @@ class BlobStore:
     """Encrypted blobs of one deployment in a storage.
 
     ``confirm`` checks with the storage that the database is no copy before anything is deleted. Raises
-    StorageUnavailable.
+    StorageUnavailable. ``list_known``: keys of some files of records older than an ID, to notice a folder that is not
+    mounted.
     """
 
     def __init__(
@@ -117,11 +119,13 @@ class BlobStore:
         vault: Vault,
         identity: DeploymentIdentity | None = None,
         confirm: Callable[[], Awaitable[None]] | None = None,
+        list_known: Callable[[UUID], Awaitable[Sequence[str]]] | None = None,
     ) -> None:
         self._storage = storage
         self._vault = vault
         self._identity = identity or DeploymentIdentity()
         self._confirm = confirm
+        self._list_known = list_known
 
     async def put(self, content: BinaryIO) -> str:
         """Encrypt and store the rest of a file; returns its key. Raises UnreleasedDatabaseCopy."""
@@ -159,6 +163,28 @@ class BlobStore:
                     yield plain
         if waiting or not last:
             raise DecryptionFailed("a sealed blob is cut off, or something follows it")
+
+    async def holds_any(self, keys: Sequence[str]) -> bool:
+        """Whether the storage holds one of these blobs. Raises StorageUnavailable."""
+        for key in keys:
+            async with aclosing(self.read(key)) as pieces:
+                try:
+                    await anext(pieces, None)
+                except BlobMissing:
+                    continue
+                except DecryptionFailed:
+                    return True  # damaged, but there
+                return True
+        return False
+
+    async def ensure_mounted(self, record_id: UUID) -> None:
+        """Check that the missing blob of a record is not one of many, as in a folder that is not mounted.
+
+        Raises StorageUnavailable if the blobs of the records before this one are all missing, too.
+        """
+        known = [] if self._list_known is None else await self._list_known(record_id)
+        if known and not await self.holds_any(known):
+            raise StorageUnavailable
 
     async def remove(self, key: str) -> None:
         """Delete one of this deployment's blobs; those of others stay.

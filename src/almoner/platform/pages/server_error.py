@@ -11,14 +11,15 @@ from almoner.platform.observability.failures import CONNECTION_ERRORS
 class ServerErrorResponse(Response):
     """Sends the error page, then raises the error.
 
-    If the database is unavailable or timed out, a retry may work in a moment, and the status says so.
+    If the database, the document storage or another part is unavailable, a retry may work in a moment, and the status
+    says so.
     """
 
     def __init__(self, page: HTMLResponse, error: Exception) -> None:
         self._page = page
         self._error = error
-        if isinstance(error, CONNECTION_ERRORS):
-            soon = ServiceUnavailable()
+        soon = ServiceUnavailable() if isinstance(error, CONNECTION_ERRORS) else error
+        if isinstance(soon, ServiceUnavailable):
             page.status_code = http_status_of_problem(soon)
             page.raw_headers.extend(headers_of_problem(soon))
 

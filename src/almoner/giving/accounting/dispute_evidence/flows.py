@@ -68,7 +68,9 @@ class _SubmitEvidence:
         for one in ask.evidence.files:
             try:
                 content = b"".join([part async for part in self._work.blobs.read(one.storage_key)])
-            except (BlobMissing, DecryptionFailed):
+            except (BlobMissing, DecryptionFailed) as error:
+                if isinstance(error, BlobMissing):
+                    await self._work.blobs.ensure_mounted(ask.evidence.id)
                 return _LOST.format(one.file_name)
             files.append(ProviderEvidenceFile(one.kind, one.file_name, one.media_type, content))
         sent = DisputeEvidence(ask.key, ask.evidence.product_description, ask.evidence.explanation, tuple(files))

@@ -8,6 +8,7 @@ import msgspec
 from almoner.giving.accounting.dispute_evidence import domain, store
 from almoner.giving.accounting.dispute_evidence.domain import Evidence, EvidenceFile
 from almoner.giving.accounting.dispute_evidence.domain import removal_blocked_reason as removal_blocked_reason
+from almoner.giving.accounting.dispute_evidence.store import list_earlier_storage_keys as list_earlier_storage_keys
 from almoner.giving.accounting.dispute_evidence.store import list_referenced_blob_keys as list_referenced_blob_keys
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.disputes.domain import Dispute, DisputeError

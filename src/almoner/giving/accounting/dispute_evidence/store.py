@@ -113,3 +113,13 @@ async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
         "select storage_key from dispute_evidence_file where storage_key = any($1::text[])", list(keys)
     )
     return {row["storage_key"] for row in rows}
+
+
+async def list_earlier_storage_keys(tx: Tx, record_id: UUID, limit: int) -> list[str]:
+    """Return the storage keys of the files of the newest disputes before a record."""
+    rows = await tx.fetch(
+        "select storage_key from dispute_evidence_file where dispute_id < $1 order by dispute_id desc limit $2",
+        record_id,
+        limit,
+    )
+    return [row["storage_key"] for row in rows]

@@ -4,7 +4,6 @@ None of it reads or writes the storage while a transaction is open.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -99,24 +98,10 @@ async def _find_malware(
     except BlobMissing:
         async with context.db.read() as tx:
             earlier = await service.list_earlier_storage_keys(tx, document.id, _EARLIER)
-        if earlier and not await _holds_any(blobs, earlier):
+        if earlier and not await blobs.holds_any(earlier):
             _log.error("document_storage_empty", document=str(document.id), advice="docs/runbooks/documents.md")
             raise StorageUnavailable("none of the documents before this one is in the document storage") from None
         raise
-
-
-async def _holds_any(blobs: BlobStore, keys: Sequence[str]) -> bool:
-    """Whether the storage holds one of these blobs."""
-    for key in keys:
-        async with aclosing(blobs.read(key)) as pieces:
-            try:
-                await anext(pieces, None)
-            except BlobMissing:
-                continue
-            except DecryptionFailed:
-                return True  # damaged, but there
-            return True
-    return False
 
 
 @tasks.job(service.REMOVE)

@@ -48,6 +48,7 @@ class DownloadPages:
         try:
             first = await anext(parts)  # a storage error can still become an error response here
         except BlobMissing:
+            await self._blobs.ensure_mounted(document.id)
             raise NotFound from None
         headers = {
             **_HEADERS,
