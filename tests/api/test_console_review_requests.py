@@ -11,7 +11,7 @@ import pytest
 
 from almoner import migrations
 from tests.api.test_console_reviews import audited
-from tests.support import hostile_pdfs, submissions
+from tests.support import agents, factories, hostile_pdfs, submissions
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.console import words
@@ -246,3 +246,23 @@ async def test_many_applications_of_one_request_are_asked_and_previewed_in_parts
         await reviewer.get(case)
         await reviewer.post(case, do="claim")
     assert asked == [20, 23]
+
+
+async def test_an_agent_case_is_not_offered_while_the_nonprofit_can_answer(
+    service: Service, api: Client, reviewer: Browser
+) -> None:
+    organisation = await factories.nonprofit(service)
+    await agents.contact(service, organisation, "office@offered.example")
+    configuration = await submissions.configured(api, "agent_verification", emailVerification=False)
+    made = await submissions.applied(api, organisationId=organisation, configurationId=configuration)
+    await service.drain()
+    agent = (await submissions.shown(api, made))["agentVerificationId"]
+    case = f"/operator/reviews/{agent}"
+    assert agent in (await reviewer.get("/operator/reviews.csv?kind=agent_verification")).text
+    assert not await is_offered(reviewer, case)
+    fields = {"type": "agent_verification", "validationSubmissionId": made["id"]}
+    letter = {"file": ("letter.png", picture("PNG"), "image/png")}
+    sent = await api.request("POST", "/v1/validation-submission-documents", data=fields, files=letter)
+    assert sent.status_code == 200, sent.text
+    await service.drain()
+    assert await is_offered(reviewer, case), "the letter stands for the answer"

@@ -309,7 +309,7 @@ class ReviewFilters:
     """The filters of the queue.
 
     ``holder``: who has claimed it; ``asked_until``: waiting since this time or longer. ``free_for``: unclaimed cases
-    that this person may decide and that do not wait for evidence. ``due_until``: cases due by then. ``evidence``: cases
+    that this person may decide and that wait for nobody else. ``due_until``: cases due by then. ``evidence``: cases
     whose applicant was asked.
     """
 

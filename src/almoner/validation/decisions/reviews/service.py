@@ -222,7 +222,7 @@ async def load_review_context(tx: Tx, handler: ReviewHandler, subject: ReviewSub
 async def claim_next_review(
     tx: Tx, filters: ReviewFilters, operator_id: str, handlers: Mapping[Kind, ReviewHandler]
 ) -> Review | None:
-    """Claim the oldest unclaimed review that this operator may decide and that does not wait for evidence.
+    """Claim the oldest unclaimed review that this operator may decide and that waits for nobody else.
 
     None if there is none, or if another operator was faster; the caller then retries in another transaction.
     """

@@ -212,6 +212,15 @@ _WITH_EVIDENCE: Final[Mapping[EvidenceState, str]] = {
 }
 
 
+_NONPROFIT_AWAITED: Final = """
+    coalesce((
+        select a.expires_at is not null from agent_verification a
+        where review.kind = 'agent_verification' and a.id = review.subject_id
+    ), false)
+"""
+"""The nonprofit was asked about the applicant and can still answer. Documents in place of the answer end the wait."""
+
+
 @across_partners("operators")
 async def list_ids_with_received_evidence(tx: Tx, review_ids: Sequence[UUID]) -> set[UUID]:
     """Which of these open reviews have evidence that the applicant was asked for."""
@@ -235,7 +244,8 @@ async def list_open_reviews(
     reason = "reasons @> array[$10::text]" if filters.reason else "$10::text is null"
     until = "asked_at <= $11" if filters.asked_until else "$11::timestamptz is null"
     due = "due_at <= $13" if filters.due_until else "$13::timestamptz is null"
-    free = f"{_FREE_FOR} and not ({_WITH_EVIDENCE['awaited']})" if filters.free_for else "$12::text is null"
+    waits = f"({_WITH_EVIDENCE['awaited']} or {_NONPROFIT_AWAITED})"
+    free = f"{_FREE_FOR} and not {waits}" if filters.free_for else "$12::text is null"
     evidence = _WITH_EVIDENCE[filters.evidence] if filters.evidence else "true"
     rows = await tx.fetch(
         f"""
