@@ -44,7 +44,7 @@ async def test_the_desk_and_the_queue_show_what_waits(service: Service, reviewer
         assert (await reviewer.get(path)).status_code == 200, path
     assert (await reviewer.get("/operator/reviews?kind=none&partner=x")).status_code == 422
     assert (await reviewer.get("/operator/reviews?cursor=x")).status_code == 422
-    assert (await reviewer.get("/operator/reviews.csv")).text.startswith("Case,About,Kind")
+    assert (await reviewer.get("/operator/reviews.csv")).text.startswith("\ufeffCase,About,Kind")
 
 
 def test_every_shortcut_of_a_case_is_listed_and_leads_somewhere() -> None:

@@ -263,7 +263,7 @@ async def test_a_file_holds_exactly_what_the_list_shows(service: Service, tenant
     finance = await desk(service, tenant, "finance")
     answer = await finance.get(f"{finance.home}/donations.csv?email=kept%40example.org")
     head, *lines = answer.text.splitlines()
-    assert head == "amount,currencyCode,status,firstName,lastName,email,organisationId,createdAt,id"
+    assert head == "\ufeffamount,currencyCode,status,firstName,lastName,email,organisationId,createdAt,id"
     assert len(lines) == 1
     assert ",'=HYPERLINK(1)," in lines[0]
     assert answer.headers["content-disposition"].startswith('attachment; filename="donations-')

@@ -261,7 +261,7 @@ async def test_v8_the_log_is_downloaded_whole_and_that_is_recorded(
     assert (lines[0]["action"], lines[0]["details"]) == ("audit.downloaded", {"format": "jsonl"})
     answer = await owner.get(f"{owner.home}/audit.csv")
     assert answer.headers["content-disposition"].startswith('attachment; filename="audit-sandbox_partner_')
-    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"))))
     assert [row["id"] for row in rows[1:]] == [line["id"] for line in lines]
     assert rows[0]["action"] == "audit.downloaded"
 

@@ -195,13 +195,15 @@ async def test_finance_exports_a_month_that_says_what_it_is_of(service: Service,
         assert ("Basis:" in text, "Time zone: UTC" in text, "Generated:" in text) == (True, True, True)
         assert "/nonprofits/sandbox_organisation_" in shown.text
         file = await finance.get(f"{page}/{name}.csv")
-        rows = list(csv.DictReader(file.text.splitlines()))
+        rows = list(csv.DictReader(file.content.decode("utf-8-sig").splitlines()))
         assert {(row["basis"], row["timeZone"], row["month"]) for row in rows} == {
             (layout.basis, "UTC", f"{month:%Y-%m}")
         }
         assert (await finance.get(f"{page}/{name}.pdf")).content.startswith(b"%PDF-")
     received = await finance.get(f"{page}/donations.csv")
-    assert sum(float(row["received"]) for row in csv.DictReader(received.text.splitlines())) == 75.0
+    assert (
+        sum(float(row["received"]) for row in csv.DictReader(received.content.decode("utf-8-sig").splitlines())) == 75.0
+    )
     for wrong in ("2999-01", "2026-13", "x"):
         await finance.get(f"{finance.home}/reports")
         assert (await finance.post(f"{finance.home}/reports/{wrong}")).status_code == 404

@@ -14,7 +14,7 @@ from tests.support import factories
 
 def rows_of(file: Path) -> list[dict[str, str]]:
     """The rows of a CSV file."""
-    return list(csv.DictReader(file.read_text().splitlines()))
+    return list(csv.DictReader(file.read_text("utf-8-sig").splitlines()))
 
 
 class Hands:

@@ -18,7 +18,7 @@ from almoner.access.people.domain import Role
 from almoner.console.context import ConsoleContext
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money, currency_exponent
-from almoner.platform.pages.csv_files import csv_line, stream_file_download
+from almoner.platform.pages.csv_files import csv_head, csv_line, stream_file_download
 from almoner.platform.pages.record_tables import ActiveFilter, Cell, Column, Filter, humanise_field_name
 
 _PAGE_SIZE: Final = 50
@@ -234,7 +234,7 @@ class ListRouteBuilder:
 
     async def _lines(self, visitor: SignedInRequest, declared: ConsoleList) -> AsyncIterator[bytes]:
         """Generate the CSV file, one page of the list at a time."""
-        yield csv_line(name for one in declared.columns for name in _file_columns(one))
+        yield csv_head(name for one in declared.columns for name in _file_columns(one))
         given = {name: value for name, value in _filter_values(visitor, declared).items() if value}
         cursor, written = None, 0
         while True:

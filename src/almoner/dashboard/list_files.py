@@ -19,7 +19,7 @@ from almoner.dashboard.member_api_client import (
 )
 from almoner.kit.time import day_text_to_start_timestamp
 from almoner.platform.database.transactions import Database, Partner
-from almoner.platform.pages.csv_files import csv_line
+from almoner.platform.pages.csv_files import csv_head, csv_line
 
 MAX_DOWNLOAD: Final = 50_000
 """The maximum number of records in a file that is written during its download. Larger files are prepared by a job."""
@@ -106,7 +106,7 @@ class RecordListReader:
         Raises ApiCallRejected.
         """
         members = _members(record_list)
-        yield csv_line(members)
+        yield csv_head(members)
         asked = [*filter_parameters(record_list, query), *requested_sort_order(record_list, query).api_parameters]
         written = 0
         async for records in iterate_pages(partial(self.list_page, member, record_list), asked):

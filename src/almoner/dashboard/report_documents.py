@@ -11,7 +11,7 @@ from almoner.giving.accounting.monthly_reports.domain import MonthlyReport, Repo
 from almoner.kit import language as languages
 from almoner.kit.time import iso_timestamp
 from almoner.platform.pages import formats
-from almoner.platform.pages.csv_files import csv_line
+from almoner.platform.pages.csv_files import csv_head, csv_line
 from almoner.platform.pages.pdf import PdfRenderer, text_with_direction
 
 PRINTED_ROWS: Final = 1000
@@ -31,7 +31,7 @@ class NamedReportRow:
 def csv_lines(report: MonthlyReport, layout: ReportLayout, rows: Sequence[NamedReportRow]) -> Iterator[bytes]:
     """The lines of the CSV file; each names its period and partner."""
     names = [*(column.name for column in layout.columns), layout.total]
-    yield csv_line(
+    yield csv_head(
         ["nonprofitId", "nonprofit", "currency", *map(_member, names), "month", "basis", "timeZone", "madeAt", "closed"]
     )
     made_at = "" if report.made_at is None else iso_timestamp(report.made_at)

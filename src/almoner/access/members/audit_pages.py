@@ -23,7 +23,7 @@ from almoner.platform.audit import chain as audit_chain
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import AuditEntry
 from almoner.platform.database.transactions import Partner
-from almoner.platform.pages.csv_files import csv_line, stream_file_download
+from almoner.platform.pages.csv_files import csv_head, csv_line, stream_file_download
 
 _COLUMNS: Final = ("id", "at", "actorKind", "actor", "action", "subject", "address", "requestId", "details")
 _BATCH: Final = 1000
@@ -119,7 +119,7 @@ class AuditPages:
 
     async def download_csv(self, visitor: SignedInRequest) -> Response:
         """Download all entries as CSV, safe against spreadsheet formulas."""
-        return await self._file(visitor, "csv", "text/csv; charset=utf-8", _csv_row, csv_line(_COLUMNS))
+        return await self._file(visitor, "csv", "text/csv; charset=utf-8", _csv_row, csv_head(_COLUMNS))
 
     async def download_json_lines(self, visitor: SignedInRequest) -> Response:
         """Download all entries as JSON lines."""

@@ -1,5 +1,6 @@
 """File downloads, and CSV lines for spreadsheets."""
 
+import codecs
 import csv
 import io
 import re
@@ -40,6 +41,11 @@ async def _chain(first: Iterable[bytes], rest: AsyncIterator[bytes]) -> AsyncIte
         yield part
     async for part in rest:
         yield part
+
+
+def csv_head(columns: Iterable[str]) -> bytes:
+    """The first line of a CSV file. Without the byte order mark, Excel reads UTF-8 as Windows-1252."""
+    return codecs.BOM_UTF8 + csv_line(columns)
 
 
 def csv_line(cells: Iterable[str | Decimal]) -> bytes:
