@@ -149,7 +149,7 @@ def test_the_uk_tells_one_entry_in_several_rows(tmp_path: Path) -> None:
     assert [one.text for one in found["AFG0001"].names] == ["John DOE"]
     assert (found["AFG0001"].birth_years, found["AFG0001"].countries) == ((1975,), ("IRN",))
     assert said("uk-sanctions", file) == datetime(2026, 10, 8, tzinfo=UTC)
-    assert [one.place for one in bad("uk-sanctions", file)] == ["uk.csv, line 5"]
+    assert [one.place for one in bad("uk-sanctions", file)] == ["uk.csv, line 6"]
 
 
 def test_the_eu_tells_one_entry_in_rows_of_a_kind_each(tmp_path: Path) -> None:
@@ -255,7 +255,9 @@ def test_a_row_that_hides_others_may_be_a_part_of_any_entry(tmp_path: Path) -> N
         {"Name 6": "NOBODY"},
         first="Report Date: 08-Oct-2026\n",
     )
-    assert [(row.key, row.is_part) for row in bad("uk-sanctions", file)] == [(None, True), (None, False)]
+    hides, nobody = bad("uk-sanctions", file)
+    assert (hides.place, hides.key, hides.is_part) == ("uk.csv, line 4", None, True)
+    assert (nobody.place, nobody.key, nobody.is_part) == ("uk.csv, line 6", None, False)
 
 
 def test_a_row_that_hides_others_is_told_and_is_nobody(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def read_rows(
     list_title: str = "",
     is_handmade: bool = False,
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table with a header, stripped, each with its line.
+    """The rows of a table with a header, stripped, each with its first line.
 
     A row is empty if it hides others, or has more values than columns: then it is unknown which are in their places.
 
@@ -144,7 +144,7 @@ def read_rows(
     of columns, which are in lower case, may be in any case.
     """
     with open_table(file) as opened:
-        passed, lines = 0, iter(opened)
+        passed, lines = lines_before_header, iter(opened)
         for _ in range(lines_before_header):
             next(lines, None)
         if is_handmade:
@@ -167,7 +167,7 @@ def read_rows(
                     )
                     filled = [*([] if is_misread else cells), *[""] * len(header)]
                     yield (
-                        passed + table.line_num,
+                        passed + line - lines_of_row + 1,
                         dict(zip(header, (clean_line(cell) for cell in filled), strict=False)),
                     )
         except csv.Error as error:
