@@ -48,6 +48,9 @@ async def test_a_declaration_is_cancelled(service: Service, api: Client) -> None
     async with service.db.read() as tx:
         ends = "select cancelled_from from gift_aid_declaration where id = $1"
         begun = await tx.fetchval(ends, uuid_of(service, "giftaid", declaration))
+        about = "select details from audit_entry where action = 'gift_aid.cancelled' and subject = $1"
+        details = await tx.fetchval(about, declaration)
     assert begun == datetime(2025, 6, 30, 23, tzinfo=UTC), "midnight in London"
+    assert details == {"cancelled_from": "2025-06-30T23:00:00.000Z"}
     assert await entries(service, "gift_aid.cancelled", declaration) == 1
     await olive.close()

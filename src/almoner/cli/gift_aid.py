@@ -39,9 +39,10 @@ async def cancel_declaration(
         )
     except NotFound:
         raise DeclarationError(f"there is no Gift Aid declaration {declaration}") from None
-    await caller.record_audit_entry(tx, cancelled.partner_id, "gift_aid.cancelled", declaration)
     assert cancelled.cancelled_from is not None, "it was just cancelled"
-    return f"{declaration} no longer covers donations made from {iso_timestamp(cancelled.cancelled_from)}."
+    ends = iso_timestamp(cancelled.cancelled_from)
+    await caller.record_audit_entry(tx, cancelled.partner_id, "gift_aid.cancelled", declaration, cancelled_from=ends)
+    return f"{declaration} no longer covers donations made from {ends}."
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -24,6 +24,7 @@ from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.declarations.domain import DeclarationError
 from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.pages.record_tables import LabelledValue
 
@@ -124,7 +125,11 @@ class DonationActions:
             cancelled = await gift_aid_claims.cancel_declaration_and_adjust_claims(tx, declaration_id, since)
         except NotFound:
             raise IncorrectParams("declaration: no Gift Aid declaration has this ID") from None
-        await officer.record_audit_entry(tx, cancelled.partner_id, "gift_aid.cancelled", declaration)
+        assert cancelled.cancelled_from is not None, "it was just cancelled"
+        ends = iso_timestamp(cancelled.cancelled_from)
+        await officer.record_audit_entry(
+            tx, cancelled.partner_id, "gift_aid.cancelled", declaration, cancelled_from=ends
+        )
         return "/gift-aid-claims?done=cancelled"
 
 

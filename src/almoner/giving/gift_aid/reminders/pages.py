@@ -12,6 +12,7 @@ from almoner.giving.gift_aid.declarations.domain import NOTIFY_CHARITY
 from almoner.giving.gift_aid.reminders import service
 from almoner.giving.gift_aid.reminders.domain import PAGE_PURPOSE, RegularDonationDeclaration
 from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription
+from almoner.kit.time import iso_timestamp
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Database, Partner, Tx
@@ -60,6 +61,7 @@ class GiftAidDeclarationPages(RecordLinkPages):
                     "gift_aid.cancelled",
                     self._ids.encode("giftaid", declaration_id),
                     ip_address=request.client.host if request.client else None,
+                    details={"cancelled_from": iso_timestamp(tx.now)},
                 )
         return RedirectResponse(request.url.path, 303, NO_PAGE)
 
