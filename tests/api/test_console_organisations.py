@@ -1,5 +1,6 @@
 """Organisations in the console: search, the record with its history and screening, branding, and publishing."""
 
+import asyncio
 import io
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -9,18 +10,22 @@ import pytest
 from PIL import Image
 
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
+from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.nonprofits.registers import flows as registers_flows
 from tests.support import factories
 from tests.support.bmf import bodies, body, write
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.console import act, closed, entries, refused, upload, words
+from tests.support.eventually import eventually
 from tests.support.operators import operator, signed_in
+from tests.support.payouts import uuid_of
 from tests.support.service import Service, Tenant
 from tests.support.validation import decided
 
 PATH = "/operator/organisations"
 RENAMED = "850300001"
+WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
 SNAPSHOTS = {
     datetime(2026, 1, 9, tzinfo=UTC): [body(RENAMED, "HAWKBIT RELIEF FUND", STATE="OR", RULING="200105")],
     datetime(2026, 2, 9, tzinfo=UTC): [body(RENAMED, "SALTGRASS AID FUND", STATE="OR", RULING="200105")],
@@ -198,3 +203,30 @@ async def test_a_nonprofit_opts_out_of_giving_links(
     assert "can receive donations through giving links again" in words(reviewer)
     for action in ("giving_link.refused", "giving_link.allowed"):
         assert await entries(service, action, name) == 1, action
+
+
+async def test_only_the_reviewer_who_was_faster_has_an_entry(
+    service: Service, publishable: Client, reviewer: Browser
+) -> None:
+    name = await known(publishable)
+    organisation = uuid_of(service, "organisation", name)
+    actions = ("giving_link.refused", "giving_link.allowed")
+    before = [await entries(service, action, name) for action in actions]
+
+    async def waits() -> bool:
+        async with service.db.read() as tx:
+            return bool(await tx.fetchval(WAITS))
+
+    for act_name in ("refuse", "allow"):
+        await reviewer.get(f"{PATH}/{name}/giving-links/{act_name}")
+        async with service.db.write() as tx:
+            if act_name == "refuse":
+                await giving_links.record_opt_out(tx, organisation, "Their call", "operator_ann")
+            else:
+                await giving_links.withdraw_opt_out(tx, organisation)
+            pressed = asyncio.create_task(
+                reviewer.post(f"{PATH}/{name}/giving-links/{act_name}", {"note": "Their letter"})
+            )
+            await eventually(waits)
+        assert (await pressed).status_code == 303
+    assert [await entries(service, action, name) for action in actions] == before

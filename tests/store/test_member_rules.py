@@ -75,8 +75,8 @@ async def test_k4_only_an_owner_makes_or_renews_a_key_that_shows_donors(service:
         assert (await api_keys.get(tx, partner, old.id)).expires_at is None
         new, _ = await api_keys.rotate(tx, BY, old, HOUR, may_grant_donor_data=True)
         assert new.scopes == scopes
-        for _ in range(2):
-            await api_keys.revoke(tx, BY, await api_keys.get(tx, partner, new.id))
+        for seen in (new, new, await api_keys.get(tx, partner, new.id)):  # two people press the button at once
+            await api_keys.revoke(tx, BY, seen)
         with pytest.raises(IncorrectParams, match="expired or been revoked"):
             await api_keys.rotate(tx, BY, await api_keys.get(tx, partner, new.id), HOUR, may_grant_donor_data=True)
         assert await actions(tx, tenant, tx.ids.encode("apikey", new.id)) == ["key.revoked"]

@@ -191,9 +191,12 @@ async def test_k2_tokens_are_kept_as_hashes_and_end_once(service: Service, ada: 
         found, _ = await operators.authenticate(tx, secret)
         assert found.id == ada.id
         assert (await operators.get_token(tx, token.id)).last_used_at == tx.real_now
-        await operators.revoke_token(tx, BY, token)
+        for _ in range(2):  # two administrators press the button at once
+            await operators.revoke_token(tx, BY, token)
         with pytest.raises(InvalidOperatorToken, match="revoked"):
             await operators.authenticate(tx, secret)
+        revoked = "select count(*) from audit_entry where action = 'operator_token.revoked' and subject = $1"
+        assert await tx.fetchval(revoked, tx.ids.encode(operators.TOKEN_ID, token.id)) == 1
     revive = "update operator_token set revoked_at = null where id = $1"
     assert await refused(service, revive, token.id) == "operator_token_immutable"
 

@@ -10,6 +10,7 @@ from almoner.cli.database import transaction_command
 from almoner.cli.tables import Table
 from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
 commands = typer.Typer(help="Manage nonprofits that have opted out of giving links.", no_args_is_help=True)
@@ -42,7 +43,7 @@ async def list_refusals(
 
 
 @commands.command("refuse")
-@operator_command("reviewer", audit_action="giving_link.refused")
+@operator_command("reviewer")
 async def block_nonprofit(tx: Tx, caller: CommandCaller, organisation: OrganisationId, note: Note) -> str:
     """Stop donations to a nonprofit through giving links.
 
@@ -52,14 +53,16 @@ async def block_nonprofit(tx: Tx, caller: CommandCaller, organisation: Organisat
     found = parse_id(tx, "organisation", organisation)
     if not await giving_links.record_opt_out(tx, found, note.strip(), caller.id):
         return f"{organisation} has already opted out of giving links."
+    await caller.record_audit_entry(tx, DEPLOYMENT, "giving_link.refused", organisation)
     return f"{organisation} no longer receives donations through giving links."
 
 
 @commands.command("allow")
-@operator_command("reviewer", audit_action="giving_link.allowed")
-async def allow_nonprofit(tx: Tx, _officer: CommandCaller, organisation: OrganisationId) -> str:
+@operator_command("reviewer")
+async def allow_nonprofit(tx: Tx, caller: CommandCaller, organisation: OrganisationId) -> str:
     """Allow donations to a nonprofit through giving links again."""
     found = parse_id(tx, "organisation", organisation)
     if not await giving_links.withdraw_opt_out(tx, found):
         return f"{organisation} has not opted out of giving links."
+    await caller.record_audit_entry(tx, DEPLOYMENT, "giving_link.allowed", organisation)
     return f"{organisation} can receive donations through giving links again."

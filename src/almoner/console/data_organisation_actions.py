@@ -245,8 +245,9 @@ class OrganisationActions:
 
         async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             one = await self._organisation(tx, visitor)
-            await giving_links.record_opt_out(tx, one.id, entered_values["note"], self._context.operator_id(visitor))
-            return await self._changed_giving_links(tx, visitor, one.id, "giving_link.refused")
+            by = self._context.operator_id(visitor)
+            changed = await giving_links.record_opt_out(tx, one.id, entered_values["note"], by)
+            return await self._changed_giving_links(tx, visitor, one.id, "giving_link.refused", changed=changed)
 
         return ConsoleAction(
             f"{ORGANISATIONS}/{{id}}/giving-links/refuse", REVIEWERS, describe, perform, requires_reauthentication=True
@@ -268,16 +269,20 @@ class OrganisationActions:
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             one = await self._organisation(tx, visitor)
-            await giving_links.withdraw_opt_out(tx, one.id)
-            return await self._changed_giving_links(tx, visitor, one.id, "giving_link.allowed")
+            changed = await giving_links.withdraw_opt_out(tx, one.id)
+            return await self._changed_giving_links(tx, visitor, one.id, "giving_link.allowed", changed=changed)
 
         return ConsoleAction(
             f"{ORGANISATIONS}/{{id}}/giving-links/allow", REVIEWERS, describe, perform, requires_reauthentication=True
         )
 
-    async def _changed_giving_links(self, tx: Tx, visitor: SignedInRequest, organisation_id: UUID, action: str) -> str:
-        own = tx.ids.encode(ID, organisation_id)
-        await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, action, own)
+    async def _changed_giving_links(
+        self, tx: Tx, visitor: SignedInRequest, organisation_id: UUID, action: str, *, changed: bool
+    ) -> str:
+        """The path to go to. ``changed``: False if another reviewer was faster."""
+        if changed:
+            own = tx.ids.encode(ID, organisation_id)
+            await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, action, own)
         return f"{organisation_path(tx, organisation_id)}?done={action.rpartition('.')[2]}"
 
     async def upload_logo_page(self, visitor: SignedInRequest) -> Response:

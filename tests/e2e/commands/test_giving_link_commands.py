@@ -4,6 +4,7 @@ from pathlib import Path
 
 from tests.support import factories
 from tests.support.client import Client
+from tests.support.console import entries
 from tests.support.service import Service
 from tests.support.terminal import in_process, operator
 
@@ -23,3 +24,5 @@ async def test_an_operator_records_a_refusal_and_lifts_it(service: Service, api:
     assert (await almoner("giving-links", "allow", organisation))[0] == 0
     assert "has not opted out" in (await almoner("giving-links", "allow", organisation))[1]
     assert (await api.post("/v1/giving-links", body)).status_code == 200
+    for action in ("giving_link.refused", "giving_link.allowed"):
+        assert await entries(service, action, organisation) == 1, "who changes nothing has no entry"

@@ -91,11 +91,9 @@ async def rotate(tx: Tx, key_id: UUID, overlap: timedelta = domain.DEFAULT_OVERL
     return new, secret
 
 
-async def revoke(tx: Tx, key_id: UUID) -> ApiKey:
-    """Revoke an API key immediately. Raises NoSuchKey."""
-    key = await get(tx, key_id)
-    await store.revoke(tx, key, tx.real_now)
-    return key
+async def revoke(tx: Tx, key_id: UUID) -> bool:
+    """Revoke an API key immediately; False if it is revoked already. Raises NoSuchKey."""
+    return await store.revoke(tx, await get(tx, key_id), tx.real_now)
 
 
 async def set_rate_limits(tx: Tx, partner: Partner, rates: Mapping[Kind, Rate | None]) -> dict[Kind, Rate | None]:

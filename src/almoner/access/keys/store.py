@@ -108,9 +108,13 @@ async def expire(tx: Tx, key: ApiKey, at: datetime, successor_id: UUID) -> None:
     )
 
 
-async def revoke(tx: Tx, key: ApiKey, at: datetime) -> None:
-    """Revoke a key; nothing happens if it is revoked already."""
-    await tx.execute("update api_key set revoked_at = $2 where id = $1 and revoked_at is null", key.id, at)
+async def revoke(tx: Tx, key: ApiKey, at: datetime) -> bool:
+    """Revoke a key; False if it is revoked already."""
+    return bool(
+        await tx.fetchval(
+            "update api_key set revoked_at = $2 where id = $1 and revoked_at is null returning true", key.id, at
+        )
+    )
 
 
 @across_partners("held")

@@ -72,18 +72,19 @@ async def list_tokens(tx: Tx, realm: Realm, person_id: UUID | None) -> list[Oper
 
 async def revoke_tokens(
     tx: Tx, realm: Realm, at: datetime, *, token_id: UUID | None = None, person_id: UUID | None = None
-) -> None:
-    """Revoke one token, or all tokens of an operator."""
-    await tx.execute(
+) -> bool:
+    """Revoke one token, or all tokens of an operator; False if none was left to revoke."""
+    revoked = await tx.fetch(
         """
         update operator_token set revoked_at = $2
-        where realm = $1 and revoked_at is null and (id = $3 or person_id = $4)
+        where realm = $1 and revoked_at is null and (id = $3 or person_id = $4) returning id
         """,
         realm.id,
         at,
         token_id,
         person_id,
     )
+    return bool(revoked)
 
 
 async def record_token_use(tx: Tx, realm: Realm, token_id: UUID, at: datetime) -> None:

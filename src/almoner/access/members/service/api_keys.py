@@ -94,8 +94,7 @@ async def rotate(
 
 async def revoke(tx: Tx, audit_context: AuditContext, key: ApiKey) -> None:
     """Revoke an API key; nothing happens if it has ended."""
-    if key.revoked_at is None:
-        await keys.revoke(tx, key.id)
+    if await keys.revoke(tx, key.id):
         await _record(tx, audit_context, "key.revoked", key)
 
 

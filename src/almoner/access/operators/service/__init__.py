@@ -320,9 +320,9 @@ async def get_token(tx: Tx, token_id: UUID) -> OperatorToken:
 
 
 async def revoke_token(tx: Tx, audit_context: AuditContext, token: OperatorToken) -> None:
-    """Revoke a token."""
-    await store.revoke_tokens(tx, OPERATORS, tx.real_now, token_id=token.id)
-    await _record(tx, audit_context, "operator_token.revoked", tx.ids.encode(TOKEN_ID, token.id))
+    """Revoke a token; nothing happens if it is revoked already."""
+    if await store.revoke_tokens(tx, OPERATORS, tx.real_now, token_id=token.id):
+        await _record(tx, audit_context, "operator_token.revoked", tx.ids.encode(TOKEN_ID, token.id))
 
 
 async def revoke_all_tokens(tx: Tx, audit_context: AuditContext, operator: Person) -> None:
