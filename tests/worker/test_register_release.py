@@ -45,11 +45,12 @@ async def test_a_quarantined_import_is_decided_by_a_person_once(
         text, load = await quarantined(service)
         browser = await signed_in(service, await operator(service, "administrator"))
         assert text[-8:] in (await browser.open(f"{IMPORTS}?status=quarantined")).text
-        await browser.open(f"{IMPORTS}/{text}")
-        assert browser.page is not None
-        assert load.reasons[0][:20] in browser.page.text
-        assert "0 registration numbers are added, 0 changed and 180 removed" in browser.page.text
-        assert browser.page.text.count('<td data-label="Change">removed</td>') == 50
+        for query in ("", "?compare=previous"):
+            await browser.open(f"{IMPORTS}/{text}{query}")
+            assert browser.page is not None
+            assert load.reasons[0][:20] in browser.page.text
+            assert "0 registration numbers are added, 0 changed and 180 removed" in browser.page.text
+            assert browser.page.text.count('<td data-label="Change">removed</td>') == 50
         assert await act(browser, f"{IMPORTS}/{text}/{decision}", NOTE) == 303
         await service.drain()
         released = decision == "release"

@@ -102,7 +102,8 @@ class RegisterPages:
             load = await registers.find_import(tx, load_id)
             if load is None:
                 raise NotFound
-            facts = await self._facts_of(tx, load, compare=visitor.query.get("compare") == "previous")
+            stored = load.status != "quarantined"  # a quarantined one states its differences itself
+            facts = await self._facts_of(tx, load, compare=stored and visitor.query.get("compare") == "previous")
         own = f"{LOADS}/{self._context.format_id(_ID, load.id)}"
         keys = [("r", "Release"), ("x", "Refuse")] if facts["decidable"] else []
         return await self._context.render_console_page(
