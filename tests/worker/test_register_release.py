@@ -51,6 +51,8 @@ async def test_a_quarantined_import_is_decided_by_a_person_once(
             assert load.reasons[0][:20] in browser.page.text
             assert "0 registration numbers are added, 0 changed and 180 removed" in browser.page.text
             assert browser.page.text.count('<td data-label="Change">removed</td>') == 50
+        asked = (await browser.open(f"{IMPORTS}/{text}/{decision}")).text
+        assert "Describe what you compared and whom you contacted." in asked
         assert await act(browser, f"{IMPORTS}/{text}/{decision}", NOTE) == 303
         await service.drain()
         released = decision == "release"
