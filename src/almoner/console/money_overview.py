@@ -163,9 +163,15 @@ async def _list_valid_approvals(tx: Tx) -> list[tuple[Approval, Person]]:
     return [(one, first) for one, first in found if one.fingerprint == current.get(one.subject)]
 
 
+def _parse_hold(subject: str) -> tuple[str, str]:
+    """The IDs of the nonprofit and the partner in the subject of an approval to release holds; "" for all partners."""
+    organisation, _, partner = subject.partition(" for ")
+    return organisation, partner
+
+
 def _decode_hold(tx: Tx, subject: str) -> tuple[UUID, UUID | None] | None:
     """The nonprofit and the partner of an approval to release holds; no partner for the holds of all."""
-    organisation, _, partner = subject.partition(" for ")
+    organisation, partner = _parse_hold(subject)
     organisation_id = tx.ids.decode("organisation", organisation)
     return None if organisation_id is None else (organisation_id, tx.ids.decode("partner", partner))
 
@@ -174,7 +180,7 @@ def _address_of(one: Approval) -> tuple[str, str]:
     """The description of a finance decision, and the path of the page for its second approval."""
     if one.action == _CONFIRM:
         return f"Confirm that {one.subject} was paid", f"/disbursements/{one.subject}/confirm"
-    organisation, _, partner = one.subject.partition(" for ")
+    organisation, partner = _parse_hold(one.subject)
     return f"Release {one.subject}", f"/disbursements/holds/{organisation}/{partner or 'all'}/release"
 
 
