@@ -107,6 +107,7 @@ async def test_the_first_operator_is_added_by_the_machine_and_others_by_administ
     assert [fact in listed for fact in (ada.id, bo, "administrator, finance", "bo.okafor@", "invited")] == [True] * 5
     status, reported = await hers("operators", "deactivate", ada.id)
     assert (status, reported.startswith("Ada is the last administrator")) == (1, True)
+    assert "under Operators in the console or with `almoner operators add`" in reported
     await service.drain()
     assert {("operator", "operator.roles_changed"), ("operator", "operator.changed")} <= set(await audited(service))
 

@@ -70,7 +70,8 @@ async def test_m7_a_report_is_listed_with_its_age_until_a_line_is_assigned_to_it
     await measured(service, "almoner_bank_lines_open 2.0", "almoner_provider_payouts_open 1.0")
     named = await line(service, "B1")
     assert (await almoner("bank-statements", "match", named, "--provider-payout", "test/po_9"))[1] == (
-        "There is no settlement report po_9 from test: see `almoner settlements list`.\n"
+        "There is no settlement report po_9 from test: see Settlement reports in the console, or `almoner settlements "
+        "list`.\n"
     )
     done = await almoner("bank-statements", "match", named, "--provider-payout", "test/po_12345")
     assert done == (0, f"{named} has been matched to test/po_12345.\n")

@@ -79,7 +79,7 @@ async def test_m7_a_report_is_imported_and_its_exceptions_are_listed(
     assert await almoner(*clear) == (0, "Dismissed: payment tp_nobody of test's report po_1. No money has moved.\n")
     status, refused = await almoner(*clear)
     assert status == 1
-    assert "report po_1 has no unmatched line for payment tp_nobody: see `almoner settlements unmatched`" in refused
+    assert "report po_1 has no unmatched line for payment tp_nobody: see Unmatched settlement lines in" in refused
     assert await findings(service) == []
     file.write_text(file.read_text().replace(",1.00,0.00,1.00", ",1.00,0.00,2.00").replace("24.00", "x"))
     status, refused = await almoner("settlements", "import", "test", str(file))

@@ -157,8 +157,8 @@ async def _merge(
     reasons = [*load_checks.find_import_problems(source, *counts, (reported, before.published_at if before else None))]
     if reasons and not read.entries:
         raise WatchlistImportRefused(
-            f"the files contain no entry of {source.title}{_problem_suffix(read.rejected)}. To remove all its entries: "
-            f"`almoner watchlists retire {source.code}`"
+            f"the files contain no entry of {source.title}{_problem_suffix(read.rejected)}. To remove all its entries, "
+            f"retire the list on its page in the console, or with `almoner watchlists retire {source.code}`"
         )
     if reasons and not force:
         return await _refuse(tx, load, (*reasons, *_first_problems(read.rejected)))

@@ -210,8 +210,8 @@ async def _ensure_other_administrator(tx: Tx, person: Person) -> None:
     if person.has_role("administrator") and not any(one.has_joined for one in others):
         waited = f" (not signed in yet: {', '.join(one.person.display_name for one in others)})" if others else ""
         raise LastAdministratorRequired(
-            f"{person.display_name} is the last administrator{waited}. Add another administrator first with "
-            "`almoner operators add`."
+            f"{person.display_name} is the last administrator{waited}. Add another administrator first, under "
+            "Operators in the console or with `almoner operators add`."
         )
 
 

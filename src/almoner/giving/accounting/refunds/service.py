@@ -293,7 +293,8 @@ async def retry_refund(tx: Tx, refund_id: UUID) -> Refund:
     domain.ensure_pending(refund)
     if refund.is_sent_by_bank_transfer:
         raise RefundError(
-            "the refund is a bank transfer, which cannot be retried: send it and run `almoner refunds mark-sent`"
+            "the refund is a bank transfer, which cannot be retried: send it, and mark it as sent on its page or with "
+            "`almoner refunds mark-sent`"
         )
     await _enqueue_sending(tx, refund)
     return refund

@@ -181,7 +181,8 @@ async def dismiss_line(tx: Tx, provider: str, reference: str, key: LineKey, *, d
         raise LineNotDismissible(f"there is no report {reference} from {provider}")
     if not await store.dismiss_line(tx, settlement.id, key, dismissed_by, note):
         raise LineNotDismissible(
-            f"report {reference} has no unmatched line for {key[1]} {key[0]}: see `almoner settlements unmatched`"
+            f"report {reference} has no unmatched line for {key[1]} {key[0]}: see Unmatched settlement lines in the "
+            "console, or `almoner settlements unmatched`"
         )
 
 

@@ -39,7 +39,8 @@ _OTHER_MESSAGES: Final = {
     "camt.053",
     "camt.054.001": "a notification of single entries (camt.054), without balances. Ask the bank for statements, "
     "camt.053",
-    "pain.002.001": "a status report (pain.002). Run `almoner payment-files import-status`",
+    "pain.002.001": "a status report (pain.002). Import it under Payment files in the console, or with `almoner "
+    "payment-files import-status`",
     "pain.001.001": "a payment file (pain.001), as it is sent to a bank",
 }
 _BOOKED: Final = {"", "BOOK", "BOOKED"}

@@ -97,7 +97,7 @@ _SENTENCES: Final = {
     OpenLineReason.AMBIGUOUS: "the line refers to more than one record",
     OpenLineReason.MATCHED_BEFORE: "the referenced record already has another line: it may have been paid twice",
     OpenLineReason.REFUSED: "the line could not be booked",
-    OpenLineReason.UNCONFIRMED: "the disbursement is in no released file: run `almoner disbursements confirm` first",
+    OpenLineReason.UNCONFIRMED: "the disbursement is in no released file: confirm that it was paid first",
     OpenLineReason.REOPENED: "an operator undid the earlier decision: match or dismiss the line",
 }
 

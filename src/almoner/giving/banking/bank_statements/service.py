@@ -520,7 +520,8 @@ async def assign_line_to_provider_payout(
     line = await _lock_open_line(tx, line_id)
     if (report := await store.find_provider_payout(tx, provider, reference)) is None:
         raise StatementError(
-            f"There is no settlement report {reference} from {provider}: see `almoner settlements list`."
+            f"There is no settlement report {reference} from {provider}: see Settlement reports in the console, or "
+            "`almoner settlements list`."
         )
     await _assign_checked(tx, line, ReferencedRecords(provider_payouts=[report]), assigned_by)
 

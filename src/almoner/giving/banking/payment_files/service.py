@@ -240,7 +240,7 @@ def decrypt_released_content(tx: Tx, file: PaymentFile) -> bytes:
         raise PaymentFileError(f"The file is {file.status}. Only a released file can be written to disk.")
     opened = zlib.decompress(tx.vault.decrypt(file.encrypted_content, context=_CONTEXT, associated_data=file.id.bytes))
     if sha256(opened).digest() != file.sha256:
-        raise PaymentFileError("The file was changed after it was created. Do not send it. Run `almoner selfcheck`.")
+        raise PaymentFileError("The file was changed after it was created. Do not send it. Run the self-check.")
     return opened
 
 

@@ -31,7 +31,7 @@ async def build_remittance(tx: Tx, disbursement_id: UUID, language: str | None =
     organisation = await organisations.get(tx, partner, disbursement.organisation_id)
     lines, totals = await _load_lines(tx, disbursement_id)
     if totals.paid_minor != disbursement.money.minor:
-        raise DisbursementError("the disbursement is not the sum of its donations: run `almoner selfcheck`")
+        raise DisbursementError("the disbursement is not the sum of its donations: run the self-check")
     return Remittance(
         disbursement=disbursement,
         issuer=await receipts.find_issuer_name(tx, partner) or (await partners.get(tx, partner)).name,

@@ -101,7 +101,8 @@ async def draft_claim(
 async def _insert_claim(tx: Tx, claim: GiftAidClaim, schedule: hmrc_schedule.ClaimSchedule) -> None:
     if not await store.insert(tx, claim):
         raise GiftAidClaimError(
-            "the charity already has a draft claim. Submit or withdraw it first: see `almoner gift-aid claims list`"
+            "the charity already has a draft claim. Submit or withdraw it first: see Gift Aid claims in the console, "
+            "or `almoner gift-aid claims list`"
         )
     entries = [
         ClaimEntry(one.donation.donation_id, one.donation.declaration_id, one.line, one.donation.minor)
