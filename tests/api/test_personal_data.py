@@ -96,3 +96,30 @@ async def test_endpoints_of_donations_need_the_scope(api: Client, narrow: Client
     moved = {"url": "https://hooks.example.com/b"}
     assert data(await narrow.patch(f"{HOOKS}/{other['id']}", moved))["url"] == moved["url"]
     assert data(await api.patch(path, moved))["url"] == moved["url"]
+
+
+async def test_an_endpoint_of_all_events_needs_the_scope_too(api: Client, narrow: Client) -> None:
+    every, none = {"url": "https://hooks.example.com/a", "events": ["*"]}, ["validation_request.approved"]
+    assert (await narrow.post(HOOKS, every)).status_code == 403
+    own = data(await narrow.post(HOOKS, {**every, "events": none}))
+    assert (await narrow.patch(f"{HOOKS}/{own['id']}", {"events": [*none, "*"]})).status_code == 403
+    path = f"{HOOKS}/{data(await api.post(HOOKS, every))['id']}"
+    assert (await narrow.patch(path, {"url": "https://evil.example.com/a"})).status_code == 403
+    assert data(await narrow.patch(path, {"events": none}))["events"] == none
+
+
+async def test_an_event_that_names_donors_is_resent_to_receivers_of_its_type_alone(
+    service: Service, api: Client, narrow: Client
+) -> None:
+    wanted = {"url": "https://hooks.example.com/a", "events": ["donation.created"]}
+    hooks = [data(await api.post(HOOKS, wanted))["id"]]
+    hooks.append(data(await narrow.post(HOOKS, {**wanted, "events": ["validation_request.approved"]}))["id"])
+    await given(service, api)
+    await service.drain()
+    [event] = data(await api.get("/v1/events", type="donation.created"))
+    asked = [
+        (await key.post(f"/v1/events/{event['id']}/resend", {"webhookSubscriptionId": hook})).status_code
+        for key in (narrow, api)
+        for hook in hooks
+    ]
+    assert asked == [200, 403, 200, 200]

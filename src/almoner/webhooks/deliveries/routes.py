@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.platform.http.caller import NO_KEY, SECRET
+from almoner.platform.http.caller import NO_KEY, PERSONAL, SECRET
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
@@ -70,7 +70,14 @@ async def resend_event(call: ApiCall, id: EventId, body: ResendBody) -> WebhookR
 
     The event has the same ID and body, and goes to one subscription or to all that are subscribed to its type.
     """
-    return WebhookReplayResponse(await service.resend_event(call.tx, call.partner, id, body.webhook_subscription_id))
+    sent = await service.resend_event(
+        call.tx,
+        call.partner,
+        id,
+        body.webhook_subscription_id,
+        may_see_personal_data=call.caller.has_scope(PERSONAL),
+    )
+    return WebhookReplayResponse(sent)
 
 
 @routes.get("/v1/webhook-source-addresses", key=NO_KEY, tx=None)

@@ -81,17 +81,24 @@ async def fan_out_events(tx: Tx, new_events: Sequence[Event]) -> None:
     )
 
 
-async def resend_event(tx: Tx, partner: Partner, event_id: UUID, subscription_id_text: str | None) -> int:
+async def resend_event(
+    tx: Tx, partner: Partner, event_id: UUID, subscription_id_text: str | None, *, may_see_personal_data: bool = True
+) -> int:
     """Deliver an event again: to one subscription, or to all subscribed to its type; returns how many.
 
-    Raises NotFound for the event, WebhookSubscriptionNotFound for a subscription that takes no deliveries.
+    ``may_see_personal_data``: as for a new subscription; without it, an event that names donors goes only to receivers
+    of its type. Raises NotFound for the event, WebhookSubscriptionNotFound for a subscription that takes no deliveries,
+    Forbidden.
     """
     event = await events.get(tx, partner, event_id)
     if subscription_id_text is None:
         listening = await subscriptions.list_event_subscriptions(tx, [partner.id])
         receivers = [listener.id for listener in listening if listener.listens_to(event.type)]
     else:
-        receivers = [await _find_receiver(tx, partner, subscription_id_text)]
+        receiver = await _find_receiver(tx, partner, subscription_id_text)
+        if not (may_see_personal_data or receiver.listens_to(event.type)):
+            subscriptions.ensure_without_donors([event.type])
+        receivers = [receiver.id]
     again = [(event.id, event.sequence, event.type)]
     return sum([await _redeliver(tx, partner, receiver, again, "resend") for receiver in receivers])
 
@@ -229,12 +236,11 @@ async def expire_deliveries(tx: Tx, subscription_id: UUID) -> int:
     return len(old)
 
 
-async def _find_receiver(tx: Tx, partner: Partner, subscription_text: str) -> UUID:
+async def _find_receiver(tx: Tx, partner: Partner, subscription_text: str) -> EventSubscription:
     subscription_id = tx.ids.decode("webhooksubscription", subscription_text)
-    listening = await subscriptions.list_event_subscriptions(tx, [partner.id])
-    if subscription_id in {listener.id for listener in listening}:
-        assert subscription_id is not None
-        return subscription_id
+    for listener in await subscriptions.list_event_subscriptions(tx, [partner.id]):
+        if listener.id == subscription_id:
+            return listener
     raise WebhookSubscriptionNotFound(f"body.webhookSubscriptionId '{subscription_text[:100]}' takes no deliveries")
 
 

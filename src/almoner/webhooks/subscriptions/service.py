@@ -62,7 +62,7 @@ async def create(
     masked.
     """
     if not may_see_personal_data:
-        _ensure_without_donors(events)
+        ensure_without_donors(events)
     _validate(tx, url, events)
     subscription = WebhookSubscription(
         id=tx.new_id(),
@@ -79,9 +79,16 @@ async def create(
     return subscription
 
 
-def _ensure_without_donors(events: Collection[str]) -> None:
-    if named := sorted(one for one in events if one in EVENT_TYPES and personal_fields(EVENT_TYPES[one].record)):
+def ensure_without_donors(events: Collection[str]) -> None:
+    """Raises Forbidden if one of these event types contains donors' personal data, as ``*`` does."""
+    if named := sorted(filter(_names_donors, events)):
         raise Forbidden(f"{', '.join(named)} name donors: this needs a key with the scope {PERSONAL}")
+
+
+def _names_donors(event_type: str) -> bool:
+    if event_type == domain.EVERY_EVENT:
+        return True
+    return event_type in EVENT_TYPES and bool(personal_fields(EVENT_TYPES[event_type].record))
 
 
 async def get(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription:
@@ -129,9 +136,7 @@ async def update(
     if changed == replace(before, events=_unique(before.events)):
         return before
     if not may_see_personal_data:
-        _ensure_without_donors(
-            changed.events if changed.url != before.url else set(changed.events) - set(before.events)
-        )
+        ensure_without_donors(changed.events if changed.url != before.url else set(changed.events) - set(before.events))
     changed = replace(changed, updated_at=tx.now)
     _validate(tx, changed.url, changed.events)
     if changed.url != before.url or changed.status == "active" != before.status:
