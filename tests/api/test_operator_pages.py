@@ -157,6 +157,30 @@ async def test_an_administrator_changes_a_name_and_an_address_and_resets_a_secon
     assert ("second_factor.reset", True) in of
 
 
+async def test_v8_two_administrators_enter_the_new_address_of_somebody_who_signs_in(
+    service: Service, hers: Browser, ada: Person
+) -> None:
+    bo = await people.person(service, OPERATORS, f"{unique('bo').replace(' ', '')}@example.org", "finance")
+    his, email = address(service, bo), f"{unique('bo').replace(' ', '')}@example.org"
+    await hers.open(his)
+    answer = await hers.post(his, do="details", name="Bo Okafor", email=email)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{his}?done=entered")
+    await hers.open(answer.headers["location"])
+    shown = words(hers)
+    assert "It is used once another administrator enters it here, too" in shown
+    assert f"{ada.display_name} entered a new email address on" in shown
+    assert (f"Username {bo.user_name}" in shown, email in shown, "Bo Okafor" in shown) == (True, False, True)
+    assert (await hers.post(his, do="details", name="Bo Okafor", email=email)).status_code == 422
+    assert "has already confirmed this (1 of 2)" in words(hers)
+    other = await signed_in(service, await operator(service, "administrator"))
+    await other.open(his)
+    answer = await other.post(his, do="details", name="Bo Okafor", email=email)
+    assert answer.headers["location"] == f"{his}?done=details"
+    await other.open(his)
+    assert (f"Username {email}" in words(other), "entered a new email" in words(other)) == (True, False)
+    await other.close()
+
+
 async def test_an_administrator_does_not_change_their_own_address(service: Service) -> None:
     eve = await people.person(service, OPERATORS, f"{unique('eve').replace(' ', '')}@example.org", "administrator")
     await people.authenticator(service, eve)

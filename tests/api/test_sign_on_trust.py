@@ -8,6 +8,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
+from almoner.access.members import service as members
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Role
 from almoner.access.sign_ins import service as sign_ins
@@ -126,6 +127,14 @@ async def test_v8_a_directory_cannot_say_who_has_credentials_of_their_own(here: 
     assert "on your account page" in no.text
     assert await here.count("sign_on_identity") == 0
     assert await roles(here, await victim.enter()) == {"developer"}
+
+
+async def test_v8_nor_who_had_credentials_until_they_were_reset(here: Setup) -> None:
+    victim = await somebody(here, password=True)
+    async with here.service.db.write() as tx:
+        await members.reset_second_factor(tx, here.partner, BY, victim.person.id)
+    assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.OTHER_WAY_IN
+    assert await here.count("sign_on_identity") == 0
 
 
 async def test_v8_a_directory_cannot_say_who_is_a_granted_owner(here: Setup) -> None:

@@ -15,6 +15,7 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser
 from almoner.access.sign_ins.service import links
 from almoner.platform.audit import log as audit
+from tests.support.people import person
 from tests.support.service import Service, Tenant
 from tests.support.terminal import Type, terminal
 
@@ -164,6 +165,20 @@ async def test_who_is_no_administrator_changes_nobody(
     status, printed = await nobody("members", "add", partner, "eve@example.org", "--role", "owner")
     assert (status, "needs an operator token" in printed) == (1, True)
     assert await found(service, tenant, "eve@example.org") is None
+
+
+async def test_v8_no_command_prints_a_link_to_an_account_that_was_used(
+    service: Service, tenant: Tenant, almoner: Type, partner: str
+) -> None:
+    await person(service, member_realm(tenant.partner), "dora@example.org")
+    for command in ("reset-second-factor", "resend-invitation"):
+        status, printed = await almoner("members", command, partner, "dora@example.org")
+        assert (status, "token=" in printed) == (0, False), printed
+    assert "invitation.viewed" not in [what for _, what, _ in await recorded(service, tenant)]
+    assert (await almoner("members", "update", partner, "dora@example.org", "--email", "eve@example.org"))[0] == 0
+    for command in ("reset-second-factor", "resend-invitation"):
+        status, printed = await almoner("members", command, partner, "eve@example.org")
+        assert (status, "was changed less than 7 days ago" in printed) == (1, True), printed
 
 
 async def test_who_lost_the_second_factor_signs_in_without_it_once_and_is_told(

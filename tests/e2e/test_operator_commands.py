@@ -20,6 +20,7 @@ from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.payouts import gift, settled, uuid_of, verified
+from tests.support.people import person
 from tests.support.service import Service, serving
 from tests.support.terminal import BY, Operator, at_a_tty, in_process, operator, terminal
 
@@ -110,6 +111,21 @@ async def test_the_first_operator_is_added_by_the_machine_and_others_by_administ
     assert "under Operators in the console or with `almoner operators add`" in reported
     await service.drain()
     assert {("operator", "operator.roles_changed"), ("operator", "operator.changed")} <= set(await audited(service))
+
+
+async def test_v8_two_administrators_change_the_address_of_an_operator_who_signs_in(
+    service: Service, tmp_path: Path
+) -> None:
+    ada, cleo = [await operator(service, "administrator", name=name) for name in ("Ada", "Cleo")]
+    bo = await person(service, OPERATORS, "bo@example.org", "finance")
+    update = ("operators", "update", "bo@example.org", "--email", "bo.okafor@example.org")
+    status, reported = await in_process(service, tmp_path, ada)(*update)
+    assert (status, "once another administrator has entered it, too" in reported) == (0, True), reported
+    status, reported = await in_process(service, tmp_path, ada)(*update)
+    assert (status, "has already confirmed this (1 of 2)" in reported) == (1, True), reported
+    status, reported = await in_process(service, tmp_path, cleo)(*update)
+    name = service.db.deployment.ids.encode("operator", bo.id)
+    assert (status, reported) == (0, f"Bo ({name}) signs in as bo.okafor@example.org.\n")
 
 
 async def test_a_token_that_opens_nothing_is_refused_in_one_line(service: Service, tmp_path: Path) -> None:

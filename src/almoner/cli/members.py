@@ -118,12 +118,15 @@ async def set_roles(
 async def resend_invitation(tx: Tx, caller: CommandCaller, partner: PartnerId, member: Member) -> Output:
     """Send a member a new invitation.
 
-    The link in the old invitation stops working.
+    The link in the old invitation stops working. The command prints the new link, unless the member has already used
+    the account.
     """
     scope = await get_partner(tx, partner)
     person, link = await members.resend_invitation(
         tx, scope, caller.audit_context, await get_member_id(tx, scope, member)
     )
+    if link is None:
+        return f"We emailed {person.user_name} a single-use link that expires in 7 days."
     return _invitation(await _invitation_message(tx, scope, caller, person), link)
 
 

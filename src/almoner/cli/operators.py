@@ -7,6 +7,7 @@ from uuid import UUID
 import typer
 
 from almoner.access.operators import service as operators
+from almoner.access.operators.domain import Approval
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person
 from almoner.cli.access import parse_id
@@ -157,10 +158,22 @@ async def update(
     email: Annotated[str | None, typer.Option(help="New email address for signing in.")] = None,
     name: Annotated[str | None, typer.Option(help="New full name.")] = None,
 ) -> str:
-    """Change an operator's email address or name."""
+    """Change an operator's email address or name.
+
+    If the operator has used the account, another administrator must run the same command with the same address.
+    """
     if email is None and name is None:
         raise typer.BadParameter("use --email, --name or both")
-    person = await operators.update_details(tx, caller.audit_context, await _id(tx, operator), email=email, name=name)
+    operator_id = await _id(tx, operator)
+    changed = await operators.update_details(tx, caller.audit_context, operator_id, email=email, name=name)
+    person = await people.get(tx, OPERATORS, operator_id)
+    if isinstance(changed, Approval):
+        return _operator_message(
+            tx,
+            person,
+            "gets the new email address once another administrator has entered it, too, before "
+            f"{changed.expires_at:%Y-%m-%d %H:%M} UTC. We notified the current address",
+        )
     return _operator_message(tx, person, f"signs in as {person.user_name}")
 
 

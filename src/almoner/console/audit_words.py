@@ -49,6 +49,7 @@ DEPLOYMENT_ACTIONS: Final[Mapping[str, str]] = {
     "operator.activated": "Operator reactivated",
     "operator.changed": "Operator’s name or email address changed",
     "operator.deactivated": "Operator deactivated",
+    "operator.email_change_requested": "New email address entered for an operator",
     "operator.invited": "Operator invited",
     "operator.invited_again": "Operator’s invitation sent again",
     "operator.roles_changed": "Operator’s roles changed",

@@ -47,6 +47,7 @@ def _change_actions(context: ConsoleContext) -> list[ConsoleAction]:
             [
                 "If the member signs in with their email address, they must use the new address from now on.",
                 "Links in emails that we sent before the change stop working. We notify the old address of the change.",
+                "If the member has signed in before, the new address gets no links that set a password for 7 days.",
             ],
             lambda tx, scope, by, one, values: member_details.update_details(
                 tx, scope, by, one.person.id, name=values["name"], email=values["email"] or None
@@ -109,7 +110,7 @@ def _sign_in_actions(context: ConsoleContext) -> list[ConsoleAction]:
             [
                 "Verify the member's identity first. See docs/runbooks/lost-second-factor.md.",
                 "The member's password, authenticator app, passkeys and recovery codes stop working.",
-                "We notify the member by email and send a new invitation.",
+                "We notify the member by email and send a new invitation. We also notify the partner's owners.",
             ],
             lambda tx, scope, by, one, _values: members.reset_second_factor(tx, scope, by, one.person.id),
         ),

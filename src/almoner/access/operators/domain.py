@@ -1,5 +1,6 @@
 """Operators, their tokens, and approvals that need two operators; pure."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,6 +20,10 @@ MAX_DAILY_INVITATIONS: Final = 5
 """Maximum number of invitations a day to one operator."""
 MAX_TOKENS: Final = 10
 """The maximum number of active tokens of one operator."""
+
+EMAIL_CHANGE: Final = "operator.email"
+"""The action of the approval that changes an operator's email address."""
+EMAIL_CHANGE_NOTE: Final = "Entered the new address."
 
 AccessGrantKind = Literal["invited", "granted", "activated", "changed", "reset"]
 """How one operator gave another access. For a week, the two do not count as two people for approvals."""
@@ -135,6 +140,11 @@ class OperatorNotInvitable(OperatorActionDenied):
 
 class LastAdministratorRequired(OperatorActionDenied):
     """At least one administrator must remain."""
+
+
+def fingerprint_email(address: str) -> bytes:
+    """The fingerprint of a new address in an approval; the case of ASCII letters does not count."""
+    return hashlib.sha256(address.encode().lower()).digest()
 
 
 def token_prefix(*, sandbox: bool) -> str:

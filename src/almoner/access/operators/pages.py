@@ -19,7 +19,7 @@ from almoner.access.accounts.page_guard import PageGuard, SignedInRequest, redir
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import domain, service
-from almoner.access.operators.domain import OperatorActionDenied, OperatorToken
+from almoner.access.operators.domain import Approval, OperatorActionDenied, OperatorToken
 from almoner.access.operators.service import NoSuchToken
 from almoner.access.people import service as people
 from almoner.access.people.domain import (
@@ -54,6 +54,10 @@ _REPORTED: Final = {
     "invited": "Invitation sent.",
     "roles": "Roles saved.",
     "details": "Name and email address saved.",
+    "entered": (
+        "The new email address was entered. It is used once another administrator enters it here, too, within 7 days. "
+        "We notified the current address."
+    ),
     "reset": (
         "Password and second factor reset. All sessions and tokens have ended, and we emailed a link to set up the "
         "sign-in again."
@@ -163,10 +167,15 @@ class _OperatorPages(_PageBase):
                 raise NotFound from None
             factors = await credentials.get_authentication_factors(tx, one)
             tokens = [self._token(found) for found in await service.list_tokens(tx, one.id)]
+            waiting = await service.list_pending_approvals(tx, domain.EMAIL_CHANGE, [self._text(service.ID, one.id)])
         return self._show(
             visitor,
             "operator.html",
             one=self._facts(one),
+            entered=[
+                {"by": first.display_name, "at": approval.first.at, "until": approval.expires_at}
+                for approval, first in waiting
+            ],
             typed={
                 name: visitor.form_value(name) if visitor.form_value("do") == "details" else stored
                 for name, stored in (("name", one.display_name), ("email", one.user_name))
@@ -197,14 +206,14 @@ class _OperatorPages(_PageBase):
         if (chosen := actions.get(visitor.form_value("do"))) is None:
             raise NotFound
         async with self._db.write() as tx:
-            await chosen[1](tx)
-        return redirect_to(f"{visitor.path}?done={chosen[0]}")
+            waiting = isinstance(await chosen[1](tx), Approval)
+        return redirect_to(f"{visitor.path}?done={'entered' if waiting else chosen[0]}")
 
-    async def _update_details(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> None:
+    async def _update_details(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> Person | Approval:
         name, email = visitor.form_value("name").strip(), visitor.form_value("email").strip()
         if not (name and email):
             raise IncorrectParams(f"{'email' if name else 'name'}: enter a value")
-        await service.update_details(tx, visitor.audit_context(tx.ids), operator_id, email=email, name=name)
+        return await service.update_details(tx, visitor.audit_context(tx.ids), operator_id, email=email, name=name)
 
     async def _reset(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> None:
         if operator_id == visitor.person.id:

@@ -121,6 +121,11 @@ async def roles_by_source(tx: Tx, person: Person) -> Mapping[str, frozenset[str]
     return await store.roles_by_source(tx, person.realm, person.id)
 
 
+async def has_had_credentials(tx: Tx, person: Person) -> bool:
+    """Whether the account is somebody's: a password or passkey was set, even if it was removed later."""
+    return await store.has_had_credentials(tx, person.realm, person.id)
+
+
 async def delete(tx: Tx, realm: Realm, person_id: UUID) -> None:
     """Delete a person with their credentials and sign-ins. Raises NoSuchPerson."""
     if not await store.delete(tx, realm, person_id):

@@ -186,6 +186,13 @@ async def roles_by_source(tx: Tx, realm: Realm, person_id: UUID) -> Mapping[str,
     return {row["source"]: frozenset(row["roles"]) for row in rows}
 
 
+async def has_had_credentials(tx: Tx, realm: Realm, person_id: UUID) -> bool:
+    """Whether a person has or once had a password or passkey."""
+    return bool(
+        await tx.fetchval("select had_credentials from person where realm = $1 and id = $2", realm.id, person_id)
+    )
+
+
 async def delete(tx: Tx, realm: Realm, person_id: UUID) -> bool:
     """Delete a person; False if there was none.
 

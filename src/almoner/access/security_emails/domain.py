@@ -17,6 +17,7 @@ Kind = Literal[
     "passkey_removed",
     "passkey_counter_decreased",
     "second_factor_reset",
+    "member_reset",
     "roles_changed",
     "deactivated",
     "token_created",
@@ -26,6 +27,7 @@ Kind = Literal[
     "identity_bound",
     "identity_unbound",
     "email_changed",
+    "email_change_requested",
     "register_quarantined",
     "watchlist_refused",
     "donation_request",
@@ -133,6 +135,12 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
         after="If you were not expecting this, contact an administrator at {place} immediately. If you do not "
         "recognise {place}, you can ignore this email.",
     ),
+    "email_change_requested": _EmailText(
+        "A new email address was entered for your {place} account",
+        "An administrator entered another email address for {user_name} at {place}. Once a second administrator "
+        "confirms it, we no longer send emails to this address, and you sign in with the new one.",
+        after="If you were not expecting this, contact an administrator at {place} immediately.",
+    ),
     "identity_bound": _EmailText(
         "SSO account connected to your {place} account",
         "You can now sign in to {place} as {user_name} with your account at {issuer}.",
@@ -230,6 +238,13 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
         "The account {user_name} at {place} was deactivated. You have been signed out of all sessions, and links in "
         "earlier emails no longer work.",
         after=_ASK,
+    ),
+    "member_reset": _EmailText(
+        "Sign-in methods of a member of {place} were reset",
+        "An operator of this service reset the sign-in methods of {name} at {place} after a report of a lost second "
+        "factor. {name} gets a link to set up new ones.",
+        after="If {name} did not ask for this, deactivate the account on the Members page immediately, and contact the "
+        "operator of this service.",
     ),
     "second_factor_reset": _EmailText(
         "Your {place} sign-in methods were reset",

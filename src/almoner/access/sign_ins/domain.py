@@ -7,6 +7,7 @@ from uuid import UUID
 
 from almoner.access.credentials.domain import AuthenticationFactors
 from almoner.access.people.domain import Person, Realm
+from almoner.kit.errors import IncorrectParams
 
 Method = Literal["password", "password_totp", "password_recovery", "passkey", "provider"]
 EndReason = Literal["signed_out", "revoked", "deactivated", "password_changed"]
@@ -132,6 +133,19 @@ class EmailLink:
         if self.revoked:
             return "revoked"
         return "expired" if now >= self.expires_at else None
+
+
+class AddressRecentlyChanged(IncorrectParams):
+    """Links that set a password are not sent yet to the person's new email address. ``until``: when they are."""
+
+    message = "The email address has just changed"
+
+    def __init__(self, name: str, until: datetime) -> None:
+        super().__init__(
+            f"the email address of {name} was changed less than 7 days ago. Links that set a password are sent to it "
+            f"from {until:%Y-%m-%d %H:%M} UTC. To give access sooner, remove the member and invite the new address"
+        )
+        self.until = until
 
 
 class SignInFailed(Exception):

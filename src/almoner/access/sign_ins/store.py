@@ -215,6 +215,12 @@ async def insert_link(tx: Tx, link: EmailLink) -> None:
     )
 
 
+async def find_end_of_withholding(tx: Tx, person: Person) -> datetime | None:
+    """Until when the person gets no links that set a password, because their address changed; None if they do."""
+    until: datetime | None = await tx.fetchval("select links_withheld_until($1, $2)", person.id, tx.now)
+    return until
+
+
 async def find_link(tx: Tx, link_id: UUID, purpose: Purpose) -> tuple[EmailLink, Person] | None:
     """An emailed link by its ID, and its person, active or not."""
     row = await tx.fetchrow(

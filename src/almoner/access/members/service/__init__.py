@@ -36,7 +36,7 @@ from almoner.access.people.domain import (
     member_realm,
 )
 from almoner.access.security_emails import service as security_emails
-from almoner.access.sign_ins.domain import EmailLink
+from almoner.access.sign_ins.domain import AddressRecentlyChanged, EmailLink
 from almoner.access.sign_ins.service import account, links
 from almoner.access.sso.service import identities
 from almoner.kit.errors import IncorrectParams
@@ -198,10 +198,11 @@ async def validate_invitation_email(tx: Tx, partner: Partner, audit_context: Aud
 
 async def resend_invitation(
     tx: Tx, partner: Partner, audit_context: AuditContext, person_id: UUID
-) -> tuple[Person, str]:
+) -> tuple[Person, str | None]:
     """Send a new invitation link; the old one stops working.
 
-    Raises NoSuchPerson, OperatorNotInvitable, TooManyInvitations.
+    The link is also returned, but only if nobody has used the account yet: otherwise, only its mailbox gets the link.
+    Raises NoSuchPerson, MemberNotInvitable, TooManyInvitations.
     """
     realm = member_realm(partner)
     await people.get_for_update(tx, realm, person_id)
@@ -220,8 +221,12 @@ async def resend_invitation(
         raise TooManyInvitations(
             f"You can send {MAX_DAILY_INVITATIONS} invitations a day to one member. Try again tomorrow"
         )
+    try:
+        link = await _send_invitation(tx, member.person)
+    except AddressRecentlyChanged as withheld:
+        raise MemberNotInvitable(*withheld.reasons) from None
     await _record(tx, partner, audit_context, "member.invited_again", _text(tx, member.person))
-    return member.person, await _send_invitation(tx, member.person)
+    return member.person, None if await people.has_had_credentials(tx, member.person) else link
 
 
 async def change_roles(
@@ -265,12 +270,17 @@ async def remove_member(tx: Tx, partner: Partner, audit_context: AuditContext, p
 async def reset_second_factor(
     tx: Tx, partner: Partner, audit_context: AuditContext, person_id: UUID
 ) -> tuple[Person, str | None]:
-    """Delete the credentials of a member who lost a factor, and email them a link to start again.
+    """Delete the credentials of a member who lost a factor, email them a link to start again, and notify the owners.
 
-    For a member without a mailbox, the link is returned to the caller instead. Raises NoSuchPerson.
+    For a member without a mailbox, the link is returned to the caller instead. Raises NoSuchPerson,
+    AddressRecentlyChanged.
     """
     person = await people.get_for_update(tx, member_realm(partner), person_id)
     link = await account.reset_credentials_and_send_invitation(tx, person, audit_context)
+    for owner in await people.list_with_any_role(tx, person.realm, "owner"):
+        if owner.id != person.id:
+            named = {"name": person.display_name}
+            await security_emails.enqueue_email(tx, owner, "member_reset", placeholder_values=named)
     return person, None if person.email else _invitation_url(tx, person, link)
 
 

@@ -30,7 +30,7 @@ from almoner.access.operators.domain import (
     TokenOwnerMismatch,
 )
 from almoner.access.people import service as people
-from almoner.access.people.domain import OPERATORS, OperatorRole, Person, Role, build_profile
+from almoner.access.people.domain import OPERATORS, OperatorRole, Person, Role, UserNameTaken, build_profile
 from almoner.access.security_emails import service as security_emails
 from almoner.access.sign_ins.service import account, links
 from almoner.kit.errors import IncorrectParams
@@ -107,35 +107,75 @@ async def _has_joined(tx: Tx, person: Person) -> bool:
 
 async def update_details(
     tx: Tx, audit_context: AuditContext, operator_id: UUID, *, email: str | None = None, name: str | None = None
-) -> Person:
+) -> Person | Approval:
     """Change an operator's email address (also their user name), name or both.
 
-    Open invitations and password resets of the old address become void, and we notify the old address. Raises
-    NoSuchPerson, IncorrectParams, UserNameTaken, OwnAccount.
+    The address of an operator who has used the account changes only when two administrators have entered the new one;
+    returns the approval while the second one is missing. We notify the old address of both steps, and open links of the
+    old address become void. Raises NoSuchPerson, IncorrectParams, UserNameTaken, OwnAccountChangeDenied,
+    SecondOperatorRequired, OperatorsNotIndependent.
     """
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     given: dict[str, Any] = _profile(email, name) if email else {}
     if name and name.strip():
         given["displayName"] = name.strip()
+    waiting = await _approve_email_change(tx, audit_context, person, given["userName"]) if email else None
+    if waiting is not None:
+        given = {key: given[key] for key in ("displayName",) if key in given}
     changed = {key for key in ("userName", "displayName") if given.get(key) not in (None, person.profile.get(key))}
     if not changed:
-        return person
-    if "userName" in changed and audit_context.actor.id == _text(tx, person) and await _has_joined(tx, person):
-        raise OwnAccountChangeDenied(
-            "You cannot change your own email address. Another administrator can change it for you."
-        )
+        return waiting or person
     after = await people.update_profile(tx, person, {**person.profile, **given, "active": person.active})
     reported = [stated for key, stated in (("userName", "email"), ("displayName", "name")) if key in changed]
     await _record(tx, audit_context, "operator.changed", _text(tx, person), changed=reported)
     await _record_access_grant(tx, audit_context, person, "changed")
     await security_emails.notify_of_account_changes(tx, person, after)
-    return after
+    return waiting or after
+
+
+async def _approve_email_change(tx: Tx, by: AuditContext, person: Person, address: str) -> Approval | None:
+    """The first approval of a new address, if a second administrator must enter it, too; None if it can change now.
+
+    One administrator alone could otherwise enter their own address, reset the sign-in methods, and act as the operator.
+    """
+    if address.lower() == person.user_name.lower() or not await people.has_had_credentials(tx, person):
+        return None
+    subject, fingerprint = _text(tx, person), domain.fingerprint_email(address)
+    if by.actor.id == subject:
+        await _ensure_another_entered_address(tx, subject, fingerprint)
+    if await people.find_by_user_name(tx, OPERATORS, address) is not None:
+        raise UserNameTaken(f"userName '{address}' is taken")
+    officer_id = tx.ids.decode(ID, by.actor.id)
+    if officer_id is None:
+        raise SecondOperatorRequired("Two administrators must enter the new email address of an operator.")
+    officer = await people.get(tx, OPERATORS, officer_id)
+    approval = await record_approval(
+        tx, officer, domain.EMAIL_CHANGE, subject, fingerprint, domain.EMAIL_CHANGE_NOTE, "administrator"
+    )
+    if approval.second is not None:
+        if approval.first.by != person.id:
+            await store.record_access_granted_by_operator(tx, person.id, approval.first.by, "changed")
+        return None
+    await _record(tx, by, "operator.email_change_requested", subject)
+    await security_emails.enqueue_email(tx, person, "email_change_requested", to_old_address=True)
+    return approval
+
+
+async def _ensure_another_entered_address(tx: Tx, subject: str, fingerprint: bytes) -> None:
+    """Raises OwnAccountChangeDenied unless another administrator has entered this address for the operator."""
+    waits = await store.get_pending_approval_for_update(tx, OPERATORS, domain.EMAIL_CHANGE, subject)
+    if waits is None or waits.fingerprint != fingerprint or tx.now >= waits.expires_at:
+        raise OwnAccountChangeDenied(
+            "You cannot change your own email address. Another administrator must enter the new address first, and you "
+            "or a third administrator can then confirm it."
+        )
 
 
 async def reset_second_factor(tx: Tx, audit_context: AuditContext, operator_id: UUID) -> Person:
     """Delete the credentials and tokens of an operator who lost their second factor, and email a new link.
 
-    The caller must have verified the operator's identity. Raises NoSuchPerson.
+    The caller must have verified the operator's identity. The link goes to an address that no administrator can change
+    alone. Raises NoSuchPerson.
     """
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     await revoke_all_tokens(tx, audit_context, person)

@@ -57,7 +57,8 @@ async def reset_credentials_and_send_invitation(tx: Tx, person: Person, audit_co
     """Delete all credentials of a locked person who lost their second factor, and email a link to start again.
 
     Every sign-in ends, known browsers are forgotten and earlier links become void, so that only the mailbox and the
-    partner's identity provider remain. The caller must have verified the person's identity.
+    partner's identity provider remain. The caller must have verified the person's identity. Raises
+    AddressRecentlyChanged.
     """
     await credentials.remove_all_credentials(tx, person, audit_context)
     await service.end_all_sign_ins(tx, person, "revoked", audit_context)

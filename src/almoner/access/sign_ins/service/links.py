@@ -14,6 +14,7 @@ from almoner.access.sign_ins import service, store
 from almoner.access.sign_ins.domain import (
     LINK_LIFETIMES,
     MAX_HOURLY_RESETS,
+    AddressRecentlyChanged,
     Browser,
     EmailLink,
     InvalidEmailLink,
@@ -38,7 +39,7 @@ _CONTEXT: Final = "reset-asked"
 
 
 async def send_invitation(tx: Tx, person: Person) -> EmailLink:
-    """Email a new invitation link; earlier ones stop working. The caller audits it."""
+    """Email a new invitation link; earlier ones stop working. The caller audits it. Raises AddressRecentlyChanged."""
     return await _create_link(tx, person, "invitation")
 
 
@@ -68,6 +69,8 @@ async def request_password_reset(tx: Tx, realm: Realm, user_name: str, ip_addres
 async def send_password_reset(tx: Tx, request: PasswordResetRequest) -> None:
     """Email a password reset link, at most three an hour, if the person exists and may sign in here.
 
+    No link goes to an address that was changed in the last 7 days: whoever changed it could take over the account.
+
     A person with a second factor but no password gets the link, too, because recovery codes need a password. Everybody
     else has an invitation or signs in with SSO.
     """
@@ -85,7 +88,10 @@ async def send_password_reset(tx: Tx, request: PasswordResetRequest) -> None:
     person = await people.get_for_update(tx, realm, person.id)
     if await store.count_links(tx, person, "reset", tx.now - LINK_LIFETIMES["reset"]) >= MAX_HOURLY_RESETS:
         return
-    await _create_link(tx, person, "reset")
+    try:
+        await _create_link(tx, person, "reset")
+    except AddressRecentlyChanged:
+        return
     by = credentials.audit_context_of_person(tx, person, request.address)
     await credentials.record_audit_entry(tx, person, by, "password_reset.requested")
 
@@ -150,6 +156,8 @@ async def _has_signed_in(tx: Tx, person: Person) -> bool:
 
 async def _create_link(tx: Tx, person: Person, purpose: Purpose) -> EmailLink:
     locked = await people.get_for_update(tx, person.realm, person.id)
+    if until := await store.find_end_of_withholding(tx, locked):
+        raise AddressRecentlyChanged(locked.display_name, until)
     link = EmailLink(tx.new_id(), locked.id, purpose, tx.now, tx.now + LINK_LIFETIMES[purpose])
     await store.insert_link(tx, link)
     await security_emails.enqueue_email(tx, locked, purpose, link_id=link.id)

@@ -151,14 +151,15 @@ async def _resolve_new_person(
 
 
 async def _ensure_directory_may_claim(tx: Tx, person: Person) -> None:
-    """Check that a directory may link this person: they never signed in, and nobody here made them an owner.
+    """Check that a directory may link this person: they never had credentials here, and nobody made them an owner.
 
     Raises SsoRefused. Otherwise the holder of a SCIM key could sign in as any member with a subject of their choice
     (0030).
     """
     factors = await credentials.get_authentication_factors(tx, person)
     by_source = await people.roles_by_source(tx, person)
-    if factors.password or factors.passkeys or await store.list_linked_accounts(tx, person):
+    linked = await store.list_linked_accounts(tx, person)
+    if linked or factors.has_second_factor or await people.has_had_credentials(tx, person):
         text = "You already have another way to sign in. Use it, then connect your SSO account on your account page."
         raise SsoRefused(SsoRefusalReason.OTHER_WAY_IN, text)
     if "owner" in by_source.get("granted", ()):
