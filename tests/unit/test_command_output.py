@@ -55,6 +55,23 @@ def test_a_table_wider_than_the_terminal_has_a_line_for_each_value(
     ]
 
 
+def test_columns_stay_aligned_below_wide_and_combining_characters(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = Table(("name", "id"), [("国境なき医師団", 1), ("Re\u0301seau", 2), ("Ｒed Cross", 3)])
+    monkeypatch.setenv("COLUMNS", "18")
+    print_output(names)
+    assert printed(capsys) == [
+        "name            id",
+        "国境なき医師団  1",
+        "Re\u0301seau          2",
+        "Ｒed Cross      3",
+    ]
+    monkeypatch.setenv("COLUMNS", "17")
+    print_output(names)
+    assert printed(capsys)[:2] == ["name  国境なき医師団", "id    1"]
+
+
 def test_an_empty_table_shows_its_titles(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("COLUMNS", "10")
     print_output(Table(DONATIONS.titles, []))

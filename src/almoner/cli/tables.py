@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import typer
 
 from almoner.cli import outputs
-from almoner.kit.text import sanitise_for_terminal
+from almoner.kit.text import columns_in_terminal, sanitise_for_terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Table:
     def print(self) -> None:
         """Print aligned columns, or one value per line if the terminal is too narrow."""
         lines = [list(self.titles), *([_cell(cell) for cell in row] for row in self.rows)]
-        widths = [max(len(line[column]) for line in lines) for column in range(len(self.titles))]
+        widths = [max(columns_in_terminal(line[column]) for line in lines) for column in range(len(self.titles))]
         if self.rows and sum(widths) + 2 * (len(widths) - 1) > _terminal_width():
             for number, row in enumerate(self.rows):
                 if number:
@@ -34,7 +34,7 @@ class Table:
                 FieldList(list(zip(self.titles, row, strict=True))).print()
             return
         for line in lines:
-            typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+            typer.echo("  ".join(_padded(cell, width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,10 @@ def _cell(value: object) -> str:
     Control characters are removed, so that user input cannot add lines or move the cursor.
     """
     return "-" if value is None else sanitise_for_terminal(str(value))
+
+
+def _padded(cell: str, width: int) -> str:
+    return cell + " " * (width - columns_in_terminal(cell))
 
 
 def _key(title: str) -> str:

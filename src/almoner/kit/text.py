@@ -267,6 +267,16 @@ def sanitise_for_terminal(text: str) -> str:
     return "".join(" " if unicodedata.category(c) in _STEERING else c for c in text)
 
 
+def columns_in_terminal(text: str) -> int:
+    """How many columns a terminal needs for a text: two for each wide character, none for a combining one."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        2 if unicodedata.east_asian_width(one) in "WF" else unicodedata.category(one) not in ("Mn", "Me", "Cf")
+        for one in text
+    )
+
+
 _FORMULA: Final = re.compile(r"\s*[=+@|%\uff1d\uff0b\uff20\uff0d-]|[\t\r\n]")
 
 
