@@ -17,6 +17,8 @@ from babel.numbers import get_territory_currencies
 TARGET = Path(__file__).parents[1] / "src/almoner/nonprofits/countries/countries.json"
 WITHDRAWN = {"ANT", "BUR", "CSK", "DDR", "FXX", "NTZ", "PCZ", "ROM", "SCG", "SUN", "TMP", "YMD", "YUG", "ZAR"}
 NOT_COUNTRIES = {"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "ZZ"}
+REPLACED = {"BGN": "EUR"}
+"""Currencies that CLDR in this version of Babel still has, with those that took their place."""
 NAMED = {code for code in Locale("en").territories if str(code).isalpha()} - NOT_COUNTRIES
 
 
@@ -56,7 +58,7 @@ def countries() -> list[dict[str, object]]:
                 "code": three,
                 "code2": two,
                 "name": english[two],
-                "currency": tender[0] if tender else None,
+                "currency": REPLACED.get(tender[0], tender[0]) if tender else None,
                 "endonyms": endonyms(two),
             }
         )

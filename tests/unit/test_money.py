@@ -1,4 +1,4 @@
-"""Money: M8 (what is refused) and M9 (splits), over random values."""
+"""Money: M8 (what is refused) and M9 (splits), over random values, and the currencies of countries."""
 
 from fractions import Fraction
 from typing import Any
@@ -7,7 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from almoner.giving.checkout.hosted_page.service import default_currency
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money, MoneyError, allocate, currency_exponent
+from almoner.nonprofits.countries.domain import COUNTRIES
 
 currencies = st.sampled_from(sorted(EXPONENTS))
 amounts = st.integers(0, MAX_MINOR)
@@ -102,3 +104,15 @@ def test_m9_the_largest_remainder_gets_the_odd_unit() -> None:
 def test_m9_weights_that_say_nothing_are_refused(weights: list[int]) -> None:
     with pytest.raises(MoneyError):
         allocate(Money(100, "GBP"), weights)
+
+
+def test_the_currency_of_every_country_is_in_use() -> None:
+    assert {one.currency for one in COUNTRIES.values()} - {None} <= EXPONENTS.keys()
+
+
+@pytest.mark.parametrize(
+    ("header", "currency"),
+    [("bg-BG,bg;q=0.9", "EUR"), ("hr-HR", "EUR"), ("en-GB", "GBP"), ("ja-JP", "USD"), ("en", "USD")],
+)
+def test_the_page_begins_in_the_currency_of_the_donor_s_region_if_it_is_offered(header: str, currency: str) -> None:
+    assert default_currency(("USD", "EUR", "GBP"), header) == currency

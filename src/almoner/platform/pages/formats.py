@@ -175,12 +175,6 @@ def greeting_name(first_name: str, last_name: str, locale: Locale) -> str:
     return (last_name or first_name) if is_family_name_first(locale) else (first_name or last_name)
 
 
-def currency_of_region(region: str, today: date) -> str | None:
-    """The current currency of a two-letter region; None if unknown."""
-    found = numbers.get_territory_currencies(region, start_date=today)
-    return str(found[0]) if found else None
-
-
 def _apply_pattern(
     pattern: numbers.NumberPattern, value: Decimal, fraction: int, locale: Locale, currency: str | None
 ) -> str:

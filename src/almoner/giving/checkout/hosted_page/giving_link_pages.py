@@ -250,7 +250,7 @@ class GivingLinkPages:
             raise LinkClosed("closed", cause.name, opened.account)
         if currency not in offered:
             header = opened.request.headers.get("accept-language")
-            currency = service.default_currency(offered, header, tx.now.date())
+            currency = service.default_currency(offered, header)
         session = DonationSession(
             tx.new_id(),
             link.partner_id,

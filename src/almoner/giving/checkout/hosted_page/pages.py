@@ -348,7 +348,7 @@ class DonationPages:
             )
         undecided = found.session.language is None or found.session.currency is None
         giving = service.with_default_language_and_currency(
-            found, request.headers.get("accept-language"), self._pages.catalogues, self._clock.now().date()
+            found, request.headers.get("accept-language"), self._pages.catalogues
         )
         if undecided and found.status == "open" and not link_sessions.is_speculative_request(request):
             async with self._db.write() as tx:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import datetime
 from textwrap import shorten
 from typing import Final
 from uuid import UUID
@@ -21,6 +21,7 @@ from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.gift_aid.declarations import domain as gift_aid_declarations_domain
 from almoner.giving.subscriptions.donation_subscriptions import service as donation_subscriptions
 from almoner.kit import language as languages
+from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2, currency_of_country
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries import domain as registries_domain
@@ -165,7 +166,7 @@ async def nonprofit_profile_of(tx: Tx, partner: Partner, organisation_id: UUID) 
 
 
 def with_default_language_and_currency(
-    view: SessionView, accept_language: str | None, catalogues: TranslationCatalogues, today: date
+    view: SessionView, accept_language: str | None, catalogues: TranslationCatalogues
 ) -> SessionView:
     """The view with a default language and currency if none was chosen (settled 4).
 
@@ -176,7 +177,7 @@ def with_default_language_and_currency(
     language = (
         session.language or languages.negotiate_language(accept_language, catalogues.offered_languages) or FALLBACK
     )
-    currency = session.currency or default_currency(view.cause.receives, accept_language, today)
+    currency = session.currency or default_currency(view.cause.receives, accept_language)
     return replace(view, session=replace(session, language=language, currency=currency))
 
 
@@ -191,12 +192,12 @@ async def store_language_and_currency(tx: Tx, view: SessionView) -> SessionView:
     )
 
 
-def default_currency(currencies: Sequence[str], accept_language: str | None, today: date) -> str:
+def default_currency(currencies: Sequence[str], accept_language: str | None) -> str:
     """The currency of the donor's region if it is offered, else US dollars, else the first that is."""
     fallback = FALLBACK_CURRENCY if FALLBACK_CURRENCY in currencies or not currencies else currencies[0]
     for tag in languages.preferred_language_tags(accept_language):
         if (region := languages.region_of_language_tag(tag)) is not None:
-            currency = formats.currency_of_region(region, today)
+            currency = currency_of_country(ALPHA3_BY_ALPHA2.get(region, ""))
             return currency if currency is not None and currency in currencies else fallback
     return fallback
 
