@@ -10,6 +10,7 @@ from almoner.giving.checkout.hosted_page.views import mask_email
 from almoner.giving.checkout.payments.domain import FeeSchedule
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
+from almoner.nonprofits.countries.domain import COUNTRIES
 
 ENGLISH = Locale("en")
 USD = hosted_page_domain.donation_amounts_for("USD")
@@ -164,6 +165,14 @@ def test_h6_every_currency_has_amounts_that_can_be_given(currency: str) -> None:
     assert sorted(set(found.suggested)) == list(found.suggested)
     assert len(found.suggested) == 4
     assert found.suggested[-1] <= found.maximum <= MAX_MINOR
+
+
+def test_h6_the_minimum_in_the_currency_of_every_country_is_worth_about_a_dollar() -> None:
+    """Nobody's money has the minimum of another currency."""
+    assert {one.currency for one in COUNTRIES.values()} - {None} <= hosted_page_domain.CURRENCIES_OF_KNOWN_WORTH
+    assert hosted_page_domain.donation_amounts_for("XOF").minimum == 500
+    assert hosted_page_domain.donation_amounts_for("PYG").minimum == 5000
+    assert hosted_page_domain.donation_amounts_for("CNY").suggested == (5000, 12_500, 25_000, 50_000)
 
 
 def test_an_address_is_shown_to_its_owner_only() -> None:

@@ -71,7 +71,31 @@ _AMOUNTS: Final[dict[str, tuple[int, ...]]] = {
     "VND": (25_000, 100_000, 250_000, 500_000, 1_000_000),
     "ZAR": (20, 100, 250, 500, 1_000),
 }
-_OTHERS: Final = (1, 10, 25, 50, 100)
+_ABOUT_A_DOLLAR: Final = {
+    1: "AUD BMD BND BSD CAD CHE CHF CHW EUR FKP GBP GIP KYD NZD PAB SGD SHP USD USN",
+    2: "AWG AZN BAM BBD BZD FJD TOP XCG",
+    3: "BYN GEL PEN WST XCD",
+    5: "CNY LYD MYR PGK TMT TTD",
+    10: "BOB BWP GHS GTQ MOP SBD SVC TJS",
+    20: "ERN LSL MDL MVR NAD SCR STN SZL",
+    25: "HNL SLE ZMW ZWG",
+    50: "AFN DOP GMD MKD MRU MUR MZN NIO SRD UYU",
+    100: "ALL BTN CRC CUP CVE DZD HTG KGS RUB SYP VUV XPF",
+    200: "DJF ETB GYD JMD LRD NPR VES YER",
+    500: "AMD KMF KZT SDG SOS XAF XOF",
+    1_000: "AOA KPW",
+    1_500: "ARS MWK RWF",
+    2_500: "BIF CDF MMK",
+    5_000: "KHR MGA MNT PYG SSP",
+    10_000: "GNF UZS",
+    20_000: "LAK",
+    50_000: "IRR",
+}
+"""The currencies without suggestions of their own, by their minimum in whole units."""
+_MINIMUMS: Final = {code: least for least, codes in _ABOUT_A_DOLLAR.items() for code in codes.split()}
+CURRENCIES_OF_KNOWN_WORTH: Final = _AMOUNTS.keys() | _MINIMUMS.keys()
+_SUGGESTED: Final = (10, 25, 50, 100)
+"""The suggestions of these currencies, as multiples of the minimum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +111,15 @@ class DonationAmounts:
 def donation_amounts_for(currency: str, options: DonationOptions = NO_OPTIONS) -> DonationAmounts:
     """The amounts for a currency, within the bounds of the options. Raises MoneyError for an unknown currency."""
     unit: int = 10 ** currency_exponent(currency)
-    least, *usual = (amount * unit for amount in _AMOUNTS.get(currency, _OTHERS))
+    least, *usual = (amount * unit for amount in _AMOUNTS.get(currency) or _usual_amounts(_MINIMUMS.get(currency, 1)))
     minimum = max(least, options.minimum or least)
     maximum = min(least * _MOST, options.maximum or least * _MOST)
     suggested = options.suggested or tuple(amount for amount in usual if minimum <= amount <= maximum)
     return DonationAmounts(currency, minimum, maximum, suggested or (minimum,))
+
+
+def _usual_amounts(minimum: int) -> tuple[int, ...]:
+    return minimum, *(minimum * times for times in _SUGGESTED)
 
 
 def find_amount_problems(options: DonationOptions, currency: str) -> list[str]:
