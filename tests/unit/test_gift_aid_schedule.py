@@ -107,6 +107,7 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
     [
         *({"first_name": "John & Mary"}, {"first_name": "Jean et Marie"}, {"title": "Mr & Mrs"}, {"title": "Mr Mrs"}),
         *({"last_name": "The Smith Family"}, {"last_name": "Widgets Ltd"}, {"last_name": "Acme Trust"}),
+        *({"last_name": "Rotary Club"}, {"last_name": "Primary School"}, {"last_name": "Cleaning Services"}),
         *({"last_name": "x" * 39}, {"last_name": "n/a"}, {"first_name": "-"}, {"building_name_number": "N/A"}),
         *({"building_name_number": "."}, {"postcode": "75001", "country": "Wales, UK"}),
         *({"postcode": "", "country": "The UK"}, {"postcode": "1", "country": "England & Wales"}),

@@ -62,7 +62,8 @@ _JOINT_TITLES: Final = re.compile(r"[&+/\uff06]|\b(?:and|messrs|mesdames)\b|\bmr
 _COMPANY: Final = re.compile(
     r"\b(?:ltd|limited|plc|p\.l\.c|llp|l\.l\.p|llc|inc|incorporated|corp|corporation|gmbh|cic|cio|clg|pty|sarl|"
     r"company|foundation|association|society|trust|trustees|charities|holdings|enterprises|solutions|partnership|"
-    r"committee|university|ministries|industries)\b",
+    r"committee|university|ministries|industries|club|council|group|school|academy|services|consulting|consultants|"
+    r"consultancy|ventures|investments|federation|fellowship|synagogue|mosque)\b",
     re.IGNORECASE,
 )
 _WORDS_FOR_NOTHING: Final = frozenset(
