@@ -252,7 +252,7 @@ async def test_s4_a_sweep_passes_by_what_somebody_holds(service: Service, api: C
     await service.drain()
     service.clock.advance(days=30)
     async with service.db.write() as holding:
-        assert await agents_store.get_for_update(holding, ALL_PARTNERS, pending)
+        assert await agents_store.find_for_update(holding, ALL_PARTNERS, pending)
         async with service.db.write() as tx:
             while await agents.expire_overdue_verifications(tx, 100):
                 pass

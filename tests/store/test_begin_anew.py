@@ -144,7 +144,7 @@ async def test_tries_of_a_name_count_together_however_it_is_written(ada: Account
     """PostgreSQL folds a final sigma as any other: a name that nobody has must be slowed no later than a known one."""
     async with ada.service.db.write() as tx:
         for name in ("ΝΙΚΟΣ", "νικος", "νικοσ", "Νίκος"):
-            await passwords.find_by_user_name(tx, ada.realm, name)
+            await passwords.load_password_of_user_name(tx, ada.realm, name)
 
     async def rows() -> int:
         async with ada.service.db.read() as tx:

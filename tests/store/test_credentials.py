@@ -67,10 +67,10 @@ async def shows(who: Account, answer: str, binding: bytes = BROWSER) -> Passkey:
 async def test_a_password_is_a_hash_that_only_its_owner_can_use(ada: Account, tenant: Tenant) -> None:
     vault, other = ada.service.db.deployment.vault, await member(ada.service, tenant, password=None)
     async with ada.service.db.write() as tx:
-        known = await passwords.find_by_person(tx, ada.person)
+        known = await passwords.load_password_of_person(tx, ada.person)
         assert known.hash is not None
         await credentials_store.set_password_hash(tx, other.person, known.hash)
-        moved = await passwords.find_by_person(tx, other.person)
+        moved = await passwords.load_password_of_person(tx, other.person)
     assert await passwords.verify_password(vault, known, PASSWORD)
     assert not await passwords.verify_password(vault, known, WRONG)
     assert not await passwords.verify_password(vault, known, PASSWORD + "x" * 300)
@@ -112,7 +112,7 @@ async def test_older_hashes_are_made_anew_at_the_next_sign_in(ada: Account) -> N
         await credentials_store.set_password_hash(tx, ada.person, old)
     await ada.enter()
     async with ada.service.db.read() as tx:
-        renewed = (await passwords.find_by_person(tx, ada.person)).hash
+        renewed = (await passwords.load_password_of_person(tx, ada.person)).hash
     assert renewed is not None
     assert "m=47104,t=2" in renewed
     await ada.enter()

@@ -80,7 +80,7 @@ async def test_what_is_asked_of_documents_comes_from_indexes(service: Service, t
         asked = Explaining(inner)
         tx = cast("Tx", asked)
         await documents_store.find(tx, tenant.partner, tenant.partner.id)
-        await documents_store.find_many(tx, ALL_PARTNERS, [tenant.partner.id])
+        await documents_store.list_documents_with_ids(tx, ALL_PARTNERS, [tenant.partner.id])
         await documents_store.count_uploaded_bytes(tx, tenant.partner, tx.now)
         await documents_store.filter_referenced_blob_keys(tx, ["0" * 26])
         await documents_store.list_least_recently_verified_documents(tx, 10)

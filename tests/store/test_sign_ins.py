@@ -392,5 +392,5 @@ async def test_whoever_is_deleted_leaves_nothing_that_opens(ada: Account) -> Non
     entered: NewSignIn = await ada.enter()
     async with ada.service.db.write() as tx:
         await people.delete(tx, ada.realm, ada.person.id)
-        assert (await passwords.find_by_user_name(tx, ada.realm, ada.name)).hash is None
+        assert (await passwords.load_password_of_user_name(tx, ada.realm, ada.name)).hash is None
     assert not await found(ada, entered.secret)

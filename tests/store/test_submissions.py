@@ -172,7 +172,7 @@ async def test_a_page_of_submissions_costs_a_handful_of_statements(service: Serv
 async def test_s1_who_saw_another_state_moves_nothing(service: Service, api: Client, tenant: Tenant) -> None:
     made = await named(service, await of_organisation(service, api))
     async with service.db.write() as tx:
-        row = await submissions_store.get_for_update(tx, tenant.partner, made)
+        row = await submissions_store.find_for_update(tx, tenant.partner, made)
         assert row is not None
         (seen,) = await loader.load_submissions(tx, tenant.partner, [row])
         moved = replace(seen, status="failed", failure_reasons={}, processed_at=tx.now)

@@ -314,7 +314,7 @@ async def test_s4_a_sweep_passes_by_what_somebody_holds(service: Service, tenant
     await service.drain()
     service.clock.advance(days=30)
     async with service.db.write() as holding:
-        assert await verifications_store.get_for_update(holding, ALL_PARTNERS, held)
+        assert await verifications_store.find_for_update(holding, ALL_PARTNERS, held)
         async with service.db.write() as tx:  # the free one, and what money of other tests began
             assert await verifications.expire_due_verifications(tx, 1000) >= 1
     async with service.db.write() as tx:

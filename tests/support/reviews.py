@@ -37,7 +37,7 @@ class VerificationCase:
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
         """Lock the subject."""
-        found = await verifications_store.get_for_update(tx, ALL_PARTNERS, subject_id)
+        found = await verifications_store.find_for_update(tx, ALL_PARTNERS, subject_id)
         return ReviewSubject(KIND, found.id, found.partner_id) if found else None
 
     async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:

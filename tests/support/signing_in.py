@@ -167,7 +167,7 @@ async def tried(who: Account, browser: Browser, *, times: int = 1, name: str | N
     """Count wrong passwords without hashing, for tests that need many. Raises TooSoon."""
     for _ in range(times):
         async with who.service.db.write() as tx:
-            known = await passwords.find_by_user_name(tx, who.realm, name or who.name)
+            known = await passwords.load_password_of_user_name(tx, who.realm, name or who.name)
             await login_attempts.check_and_count_password_attempt(
                 tx, who.realm, name or who.name, known.person, AttemptSource(browser.address)
             )

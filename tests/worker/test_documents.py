@@ -52,7 +52,9 @@ class Ground:
     async def download(self, document_id: UUID) -> int:
         """Status of its download."""
         async with self.service.db.read() as tx:
-            url = documents.download_url(tx, (await documents.find_many(tx, ALL_PARTNERS, [document_id]))[0])
+            url = documents.download_url(
+                tx, (await documents.list_documents_with_ids(tx, ALL_PARTNERS, [document_id]))[0]
+            )
         return (await self.anonymous.get(url)).status_code
 
     async def statuses(self) -> list[str]:

@@ -285,7 +285,7 @@ async def test_a_paused_lane_is_left_alone_until_its_moment(ground: Ground) -> N
     assert await claim_lanes(ground.db) == []
     assert (await figures(ground))[:2] == (0, 1)
     async with ground.db.read() as tx:
-        assert not (await queue.find_queue_availability(tx)).has_lanes_with_room
+        assert not (await queue.load_queue_availability(tx)).has_lanes_with_room
         assert await queue.next_job_due_at(tx) == until
     ground.clock.advance(minutes=1)
     assert len(await claim_lanes(ground.db)) == 1

@@ -92,7 +92,7 @@ async def ensure_login(
 
 async def _opens(db: Database, person: Person, password: str) -> bool:
     async with db.read() as tx:
-        stored = await passwords.find_by_person(tx, person)
+        stored = await passwords.load_password_of_person(tx, person)
     return await passwords.verify_password(db.deployment.vault, stored, password)
 
 

@@ -64,7 +64,7 @@ class OrganisationActions:
     def _brand(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             one = await self._organisation(tx, visitor)
-            own = await branding.find_branding(tx, one.id)
+            own = await branding.load_branding_overrides(tx, one.id)
             return ActionPage(
                 "Change branding",
                 "Save",
@@ -105,7 +105,7 @@ class OrganisationActions:
 
         async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             one = await self._organisation(tx, visitor)
-            own = await branding.find_branding(tx, one.id)
+            own = await branding.load_branding_overrides(tx, one.id)
             if own.primary_color and not entered_values["colour"]:
                 raise IncorrectParams("colour: to remove the colour, remove all branding")
             try:

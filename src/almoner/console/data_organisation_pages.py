@@ -173,7 +173,7 @@ class OrganisationPages:
                     visitor,
                     found,
                     own,
-                    branded=await branding.find_branding(tx, found.id) != BrandingOverrides(),
+                    branded=await branding.load_branding_overrides(tx, found.id) != BrandingOverrides(),
                     opted_out=await giving_links.find_opt_out(tx, found.id) is not None,
                 ),
                 tables=await _tables(tx, found),
@@ -184,7 +184,7 @@ class OrganisationPages:
     async def _facts(self, tx: Tx, visitor: SignedInRequest, one: Organisation) -> list[LabelledValue]:
         home = visitor.portal.home
         former = await organisations.list_former_names(tx, one.id)
-        own = await branding.find_branding(tx, one.id)
+        own = await branding.load_branding_overrides(tx, one.id)
         contact = await agents.find_official_contact(tx, one.id)
         opt_out = await giving_links.find_opt_out(tx, one.id)
         related = [

@@ -224,7 +224,7 @@ def _closed(found: Incident) -> str:
 
 async def _find(tx: Tx, incident_id: UUID) -> Incident:
     try:
-        return await incidents.find_incident(tx, incident_id)
+        return await incidents.get_incident(tx, incident_id)
     except NoSuchIncident:
         raise NotFound from None
 

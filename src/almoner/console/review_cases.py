@@ -93,7 +93,7 @@ class CasePages:
             self._context.route(f"{REVIEWS}/{{id}}", self.show, *sorted(REVIEWERS)),
         ]
 
-    def find_case_in_url(self, visitor: SignedInRequest) -> tuple[ReviewHandler, Kind, UUID, str]:
+    def get_case_from_url(self, visitor: SignedInRequest) -> tuple[ReviewHandler, Kind, UUID, str]:
         """The review case in the URL. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.portal.home}{REVIEWS}/").split("/")[0]
         for kind, handler in self._handlers.items():
@@ -103,7 +103,7 @@ class CasePages:
 
     async def load_documents(self, tx: Tx, visitor: SignedInRequest) -> tuple[Sequence[Document], str, str]:
         """The documents of the case in the URL, the path of its page and its ID. Raises NotFound."""
-        handler, _, subject_id, name = self.find_case_in_url(visitor)
+        handler, _, subject_id, name = self.get_case_from_url(visitor)
         view = await reviews.load_review_details(tx, handler, subject_id)
         return view.documents, f"{REVIEWS}/{name}", name
 
@@ -137,7 +137,7 @@ class CasePages:
         """
         if visitor.form:
             return await self._action(visitor)
-        handler, _, subject_id, name = self.find_case_in_url(visitor)
+        handler, _, subject_id, name = self.get_case_from_url(visitor)
         async with self._context.db.write() as tx:
             view = await reviews.load_review_details(tx, handler, subject_id)
             by = self._context.operator_id(visitor)
@@ -226,7 +226,7 @@ class CasePages:
 
     async def _action(self, visitor: SignedInRequest) -> Response:
         """An action that is performed without a confirmation page, because it does not decide the case."""
-        handler, _, subject_id, name = self.find_case_in_url(visitor)
+        handler, _, subject_id, name = self.get_case_from_url(visitor)
         by, own = self._context.operator_id(visitor), f"{visitor.portal.home}{REVIEWS}/{name}"
         try:
             async with self._context.db.write() as tx:
@@ -259,7 +259,7 @@ class CasePages:
         fields: Sequence[ActionField],
     ) -> ActionPage:
         """Show the page for taking an action on the case. Raises NotFound."""
-        handler, kind, subject_id, name = self.find_case_in_url(visitor)
+        handler, kind, subject_id, name = self.get_case_from_url(visitor)
         if await handler.lock_subject(tx, subject_id) is None:
             raise NotFound
         back = f"{KIND_WORDS[kind]}: {name}"
@@ -285,7 +285,7 @@ class CasePages:
             return await self.build_action_page(tx, visitor, "Hand this case over", "Hand over", sentences, [to])
 
         async def perform(tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
-            handler, _, subject_id, _ = self.find_case_in_url(visitor)
+            handler, _, subject_id, _ = self.get_case_from_url(visitor)
             by = self._context.operator_id(visitor)
             other = next(
                 one for one in await self._reviewers(tx) if tx.ids.encode(operators.ID, one.id) == values["to"]
@@ -309,7 +309,7 @@ class CasePages:
             return await self.build_action_page(tx, visitor, "Add note", "Add note", sentences, [text])
 
         async def perform(tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
-            handler, _, subject_id, _ = self.find_case_in_url(visitor)
+            handler, _, subject_id, _ = self.get_case_from_url(visitor)
             by = self._context.operator_id(visitor)
             subject = await reviews.add_note(tx, handler, subject_id, by, values["text"])
             return f"{await self.record_action_and_get_case_path(tx, visitor, subject, 'review.note_added')}?done=noted"
@@ -335,7 +335,7 @@ class CasePages:
             return await self.build_action_page(tx, visitor, title, "Declare conflict of interest", sentences, [reason])
 
         async def perform(tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
-            handler, _, subject_id, _ = self.find_case_in_url(visitor)
+            handler, _, subject_id, _ = self.get_case_from_url(visitor)
             by = self._context.operator_id(visitor)
             subject = await reviews.declare_conflict(tx, handler, subject_id, by, values["reason"])
             path = await self.record_action_and_get_case_path(tx, visitor, subject, "review.conflict_declared")

@@ -52,7 +52,7 @@ class DecisionPages:
 
     def _decide(self, verdict: Verdict) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
-            handler, kind, subject_id, name = self._cases.find_case_in_url(visitor)
+            handler, kind, subject_id, name = self._cases.get_case_from_url(visitor)
             view = await reviews.load_review_details(tx, handler, subject_id)
             title = ACTS[kind, verdict]
             partner = (await partners.get(tx, Partner(view.subject.partner_id))).name
@@ -74,7 +74,7 @@ class DecisionPages:
             return await self._with_emails(tx, visitor, page, handler, view, verdict)
 
         async def perform(tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
-            handler, _, subject_id, _ = self._cases.find_case_in_url(visitor)
+            handler, _, subject_id, _ = self._cases.get_case_from_url(visitor)
             reason = values.get("reason")
             by = self._context.operator_id(visitor)
             decision = ReviewDecision(verdict, reason, by, values["note"])
@@ -130,7 +130,7 @@ class DecisionPages:
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
-            handler, _, subject_id, _ = self._cases.find_case_in_url(visitor)
+            handler, _, subject_id, _ = self._cases.get_case_from_url(visitor)
             by = self._context.operator_id(visitor)
             subject = await reviews.reopen_decision(tx, handler, subject_id, by, values["note"])
             path = await self._cases.record_action_and_get_case_path(tx, visitor, subject, "review.reopened")

@@ -35,7 +35,7 @@ class EvidenceRequestPages:
         )
 
     async def _describe(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
-        handler, kind, subject_id, name = self._cases.find_case_in_url(visitor)
+        handler, kind, subject_id, name = self._cases.get_case_from_url(visitor)
         offered = await evidence_requests.list_requestable_evidence(tx, kind, subject_id)
         view = await reviews.load_review_details(tx, handler, subject_id)
         choices = [(one, EVIDENCE_WORDS[one]) for one in offered]
@@ -76,7 +76,7 @@ class EvidenceRequestPages:
         return replace(page, mails=shown_emails) if shown else page
 
     async def _perform(self, tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
-        handler, kind, subject_id, name = self._cases.find_case_in_url(visitor)
+        handler, kind, subject_id, name = self._cases.get_case_from_url(visitor)
         by, evidence = self._context.operator_id(visitor), values["evidence"]
         subject = await evidence_requests.request_evidence(tx, handler, kind, subject_id, evidence, by)
         await self._context.record_audit_entry(

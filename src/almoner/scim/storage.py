@@ -256,7 +256,7 @@ class PostgresStorage(AsyncScimStorage):
         )
 
     async def _lock(self, kind: Kind, id_: UUID, text: str, expected_version: str | None = None) -> StoredResource:
-        row = await store.get_for_update(self._tx, self._partner, kind, id_)
+        row = await store.find_for_update(self._tx, self._partner, kind, id_)
         if row is None:
             raise self._unknown(kind, text)
         if expected_version is not None and expected_version != resources.entity_tag(row.version):

@@ -60,7 +60,7 @@ async def find(tx: Tx, partner: Partner, kind: Kind, id_: UUID, *, include_membe
     return _row(kind, row, links=include_memberships) if row else None
 
 
-async def get_for_update(tx: Tx, partner: Partner, kind: Kind, id_: UUID) -> StoredResource | None:
+async def find_for_update(tx: Tx, partner: Partner, kind: Kind, id_: UUID) -> StoredResource | None:
     """One user or group without links, locked until the transaction ends."""
     row = await tx.fetchrow(f"{_SELECTS[kind, False]} = $2 for no key update of {_ALIAS[kind]}", partner.id, id_)
     return _row(kind, row, links=False) if row else None

@@ -17,7 +17,7 @@ AttemptCounterKey = tuple[UUID, bytes, str]
 _PASSKEY: Final = "k.id, k.person_id, k.credential, k.public_key, k.sign_count, k.name, k.created_at, k.last_used_at"
 
 
-async def find_authentication_factors(tx: Tx, person: Person) -> AuthenticationFactors:
+async def load_authentication_factors(tx: Tx, person: Person) -> AuthenticationFactors:
     """The authentication factors that a person has set up."""
     row = await tx.fetchrow(
         """
@@ -291,7 +291,7 @@ async def claim_audit_of_refused_attempt(tx: Tx, counter_key: AttemptCounterKey,
     return bool(reported)
 
 
-async def find_oldest_attempt_and_challenge_times(tx: Tx) -> tuple[datetime | None, datetime | None]:
+async def load_oldest_attempt_and_challenge_times(tx: Tx) -> tuple[datetime | None, datetime | None]:
     """The times of the oldest attempt and of the first expired challenge."""
     row = await tx.fetchrow(
         """

@@ -52,7 +52,7 @@ async def lock_realm_for_update(tx: Tx, realm: Realm) -> None:
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('members of ' || $1::uuid::text, 0))", realm.id)
 
 
-async def find_owner_status(tx: Tx, realm: Realm) -> OwnerStatus:
+async def load_owner_status(tx: Tx, realm: Realm) -> OwnerStatus:
     """Whether the partner has an active owner who can sign in, only an invited one, or none."""
     found = await tx.fetchval(
         f"""
@@ -146,7 +146,7 @@ async def find_group(tx: Tx, partner: Partner, group_id: UUID, *, with_members: 
     return _group(row) if row else None
 
 
-async def get_group_for_update(tx: Tx, partner: Partner, group_id: UUID) -> Group | None:
+async def find_group_for_update(tx: Tx, partner: Partner, group_id: UUID) -> Group | None:
     """One group without its members, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_GROUP} from member_group g where g.partner_id = $1 and g.id = $2 for no key update",

@@ -80,7 +80,7 @@ async def run_email_job(
     wanted = notification.kind.decode(job)
     async with context.db.write() as tx:
         email = await notification.compose(tx, mails, wanted)
-        brand = None if email is None else await service.find_email_brand(tx, mails, email)
+        brand = None if email is None else await service.load_email_brand(tx, mails, email)
     if email is None or brand is None:
         return JobDone()
     attached = () if email.attach is None else (await email.attach(),)

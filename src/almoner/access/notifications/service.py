@@ -89,7 +89,7 @@ class RecordReference(msgspec.Struct, frozen=True):
     id: UUID
 
 
-async def find_email_brand(tx: Tx, mails: MailRenderer, email: Email) -> MailBrand:
+async def load_email_brand(tx: Tx, mails: MailRenderer, email: Email) -> MailBrand:
     """The partner's branding in the reader's language, else the deployment's."""
     if email.partner_id is None:
         return mails.own_brand()

@@ -218,7 +218,7 @@ async def insert_approval(tx: Tx, approval: Approval) -> bool:
     return bool(made)
 
 
-async def get_pending_approval_for_update(tx: Tx, realm: Realm, action: str, subject: str) -> Approval | None:
+async def find_pending_approval_for_update(tx: Tx, realm: Realm, action: str, subject: str) -> Approval | None:
     """The approval that waits for a second operator, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"""

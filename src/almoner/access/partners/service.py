@@ -200,7 +200,7 @@ async def _set_brand(
 
 
 async def _lock(tx: Tx, partner: Partner) -> PartnerAccount:
-    if (account := await store.get_for_update(tx, partner)) is None:
+    if (account := await store.find_for_update(tx, partner)) is None:
         raise NoSuchPartner(tx.ids.encode("partner", partner.id))
     return account
 

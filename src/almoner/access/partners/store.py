@@ -64,7 +64,7 @@ async def find_names(tx: Tx, partner_ids: Collection[UUID]) -> dict[UUID, str]:
     return {row[0]: row[1] for row in rows}
 
 
-async def get_for_update(tx: Tx, partner: Partner) -> PartnerAccount | None:
+async def find_for_update(tx: Tx, partner: Partner) -> PartnerAccount | None:
     """A partner's account, locked until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from partner where id = $1 for no key update", partner.id)
     return _account(row) if row else None

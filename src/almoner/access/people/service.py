@@ -44,7 +44,7 @@ async def get(tx: Tx, realm: Realm, person_id: UUID) -> Person:
 
 async def find_many(tx: Tx, realm: Realm, person_ids: Iterable[UUID]) -> Mapping[UUID, Person]:
     """Those of the people who belong to the realm, by ID."""
-    return {person.id: person for person in await store.find_many(tx, realm, list(person_ids))}
+    return {person.id: person for person in await store.list_people_with_ids(tx, realm, list(person_ids))}
 
 
 async def find_by_user_name(tx: Tx, realm: Realm, user_name: str) -> Person | None:
@@ -66,7 +66,7 @@ async def list_partners_with_email(tx: Tx, email: str) -> list[Partner]:
 
 async def get_for_update(tx: Tx, realm: Realm, person_id: UUID) -> Person:
     """One person, locked until the transaction ends. Raises NoSuchPerson."""
-    if (person := await store.get_for_update(tx, realm, person_id)) is None:
+    if (person := await store.find_for_update(tx, realm, person_id)) is None:
         raise NoSuchPerson(tx.ids.encode(realm.person_id_type, person_id))
     return person
 

@@ -75,7 +75,7 @@ async def find(tx: Tx, scope: Realm | AllPartners, person_id: UUID) -> Person | 
     return person_from_row(row) if row else None
 
 
-async def find_many(tx: Tx, realm: Realm, person_ids: Sequence[UUID]) -> list[Person]:
+async def list_people_with_ids(tx: Tx, realm: Realm, person_ids: Sequence[UUID]) -> list[Person]:
     """Those of the people who belong to the realm."""
     rows = await tx.fetch(
         f"select {COLUMNS} from person p where p.realm = $1 and p.id = any($2::uuid[])", realm.id, person_ids
@@ -112,7 +112,7 @@ async def list_partners_with_email(tx: Tx, email: str) -> list[UUID]:
     return [row["partner_id"] for row in await tx.fetch(_PARTNERS_WITH_EMAIL, email)]
 
 
-async def get_for_update(tx: Tx, realm: Realm, person_id: UUID) -> Person | None:
+async def find_for_update(tx: Tx, realm: Realm, person_id: UUID) -> Person | None:
     """One person, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"select {COLUMNS} from person p where p.realm = $1 and p.id = $2 for no key update of p", realm.id, person_id

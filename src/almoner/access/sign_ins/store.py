@@ -142,7 +142,7 @@ async def list_recent_ip_addresses(tx: Tx, realm: Realm, person_id: UUID, limit:
     return [row["address"] for row in rows]
 
 
-async def find_device_cookie_version(tx: Tx, realm: Realm, person_id: UUID) -> int:
+async def load_device_cookie_version(tx: Tx, realm: Realm, person_id: UUID) -> int:
     """The counter that invalidates all device cookies of a person when it is raised; 0 if there is nobody."""
     found: int | None = await tx.fetchval("select epoch from person where realm = $1 and id = $2", realm.id, person_id)
     return found or 0
@@ -291,7 +291,7 @@ async def count_links(tx: Tx, person: Person, purpose: Purpose, since: datetime)
     return int(made)
 
 
-async def find_oldest_sign_in_and_sign_in_link_times(tx: Tx) -> tuple[datetime | None, datetime | None]:
+async def load_oldest_sign_in_and_sign_in_link_times(tx: Tx) -> tuple[datetime | None, datetime | None]:
     """When the oldest ended sign-in ended (real time) and the oldest closed link closed (business time)."""
     row = await tx.fetchrow(
         """

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from almoner.nonprofits.branding import domain, store
 from almoner.nonprofits.branding.domain import BrandingOverrides
-from almoner.nonprofits.branding.store import find_branding as find_branding
+from almoner.nonprofits.branding.store import load_branding_overrides as load_branding_overrides
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.files import media
@@ -33,7 +33,7 @@ async def update_branding_of_principal_record(
     Raises NotFound, InvalidBranding. Records of one organisation in several registers share one branding.
     """
     principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
-    before = await store.get_for_update(tx, principal.id)
+    before = await store.lock_branding_overrides(tx, principal.id)
     name = domain.normalise_text("name", branding_change.display_name, domain.MAX_NAME_LENGTH)
     description = domain.normalise_text("description", branding_change.description, domain.MAX_DESCRIPTION_LENGTH)
     if name is not None and "\n" in name:
@@ -61,7 +61,7 @@ async def reset_branding_of_principal_record(tx: Tx, organisation_id: UUID) -> t
     """Remove all branding. Raises NotFound."""
     principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     shown = BrandingOverrides()
-    await _save_branding(tx, principal.id, await store.get_for_update(tx, principal.id), shown)
+    await _save_branding(tx, principal.id, await store.lock_branding_overrides(tx, principal.id), shown)
     return principal.id, shown
 
 

@@ -8,7 +8,7 @@ from almoner.nonprofits.organisations.domain import normalise_indexed_text
 from almoner.platform.database.transactions import Tx
 
 
-async def get_for_update(tx: Tx, organisation_id: UUID) -> BrandingOverrides:
+async def lock_branding_overrides(tx: Tx, organisation_id: UUID) -> BrandingOverrides:
     """Lock and return the branding until the transaction ends."""
     await tx.execute(
         "insert into organisation_branding (organisation_id) values ($1) on conflict do nothing", organisation_id
@@ -26,7 +26,7 @@ async def get_for_update(tx: Tx, organisation_id: UUID) -> BrandingOverrides:
     )
 
 
-async def find_branding(tx: Tx, organisation_id: UUID) -> BrandingOverrides:
+async def load_branding_overrides(tx: Tx, organisation_id: UUID) -> BrandingOverrides:
     """The branding that an organisation has set; empty if none."""
     row = await tx.fetchrow(
         """

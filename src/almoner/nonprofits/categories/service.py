@@ -93,7 +93,7 @@ async def remove_organisation(tx: Tx, partner: Partner, category_id: UUID, organ
 
 
 async def _lock(tx: Tx, partner: Partner, category_id: UUID) -> Category:
-    if (category := await store.get_for_update(tx, partner, category_id)) is None:
+    if (category := await store.find_for_update(tx, partner, category_id)) is None:
         raise NotFound
     return category
 

@@ -43,7 +43,7 @@ async def find(tx: Tx, partner: Partner, category_id: UUID) -> Category | None:
     return _category(row) if row else None
 
 
-async def get_for_update(tx: Tx, partner: Partner, category_id: UUID) -> Category | None:
+async def find_for_update(tx: Tx, partner: Partner, category_id: UUID) -> Category | None:
     """Lock one category of the partner until the transaction ends; None if it does not exist."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from category where partner_id = $1 and id = $2 for no key update", partner.id, category_id

@@ -304,7 +304,7 @@ class QueueAvailability:
     has_due_lane_jobs: bool
 
 
-async def find_queue_availability(tx: Tx) -> QueueAvailability:
+async def load_queue_availability(tx: Tx) -> QueueAvailability:
     """Find the jobs that can be claimed now, without locking."""
     row = await tx.fetchrow(FIND_AVAILABILITY, tx.now, tx.real_now)
     assert row is not None

@@ -143,7 +143,7 @@ class JobRunner:
 
     async def _claim(self, places: int) -> list[Job]:
         async with self._context.db.read() as tx:
-            waiting = await queue.find_queue_availability(tx)
+            waiting = await queue.load_queue_availability(tx)
         plain = waiting.has_due_jobs_without_lane and places > 0
         laned = (waiting.has_lanes_with_room or waiting.has_due_lane_jobs) and self._in_lanes() < self._lane_places
         taken: list[Job] = []

@@ -113,7 +113,7 @@ async def _insert_update(tx: Tx, incident_id: UUID, status: IncidentStatus, text
     )
 
 
-async def find_incident(tx: Tx, incident_id: UUID) -> Incident:
+async def get_incident(tx: Tx, incident_id: UUID) -> Incident:
     """Find an incident. Raises NoSuchIncident."""
     rows = await tx.fetch(f"select {_COLUMNS} from incident where id = $1", incident_id)
     if not rows:

@@ -14,7 +14,9 @@ async def load_dossier(tx: Tx, scope: Partner | AllPartners, verification_id: UU
     """The dossier of the verification, without a name once its applicant's data were erased. Raises NotFound."""
     found = await service.get(tx, scope, verification_id)
     history = await reviews.load_dossier_history(tx, transitions.review_subject_for(found))
-    attached = await documents.find_many(tx, scope, await service.list_document_ids_of_verification(tx, found.id))
+    attached = await documents.list_documents_with_ids(
+        tx, scope, await service.list_document_ids_of_verification(tx, found.id)
+    )
     return Dossier(
         kind="agent_verification",
         id=found.id,

@@ -165,7 +165,7 @@ async def get(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
 
 async def find_many(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) -> dict[UUID, AgentVerification]:
     """The existing ones of these verifications, by ID."""
-    found = await store.find_many(tx, partner, verification_ids) if verification_ids else []
+    found = await store.list_verifications_with_ids(tx, partner, verification_ids) if verification_ids else []
     return {verification.id: verification.with_expiry_applied(tx.now) for verification in found}
 
 

@@ -140,13 +140,15 @@ async def find_names(tx: Tx, verification_ids: Sequence[UUID]) -> dict[UUID, str
     }
 
 
-async def find_many(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) -> list[AgentVerification]:
+async def list_verifications_with_ids(
+    tx: Tx, partner: Partner, verification_ids: Sequence[UUID]
+) -> list[AgentVerification]:
     """The existing ones of these verifications."""
     rows = await tx.fetch(f"{_FROM} where a.partner_id = $1 and a.id = any($2::uuid[])", partner.id, verification_ids)
     return [_verification(row) for row in rows]
 
 
-async def get_for_update(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> AgentVerification | None:
+async def find_for_update(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> AgentVerification | None:
     """Lock one verification until the transaction ends; None if it does not exist."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(

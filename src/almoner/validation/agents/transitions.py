@@ -21,7 +21,7 @@ Scope = Partner | AllPartners
 
 async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
     """Lock one verification, and record its expiry if due. Raises NotFound."""
-    if (locked := await store.get_for_update(tx, scope, verification_id)) is None:
+    if (locked := await store.find_for_update(tx, scope, verification_id)) is None:
         raise NotFound
     return await apply_transition(tx, locked.with_expiry_applied(tx.now)) if locked.is_overdue(tx.now) else locked
 

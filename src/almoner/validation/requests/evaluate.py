@@ -38,7 +38,7 @@ async def evaluate_request(
     ``name_threshold``: the required name agreement, 0 to 1. ``sandbox_action``: the action of a sandbox test value
     instead. None if the request was already decided, so that a second run does nothing.
     """
-    locked = await store.get_for_update(tx, ALL_PARTNERS, request_id)
+    locked = await store.find_for_update(tx, ALL_PARTNERS, request_id)
     if locked is None or locked.status != "pending":
         return None
     seen = await load_request_facts(tx, locked.details, locked.registry_id, locked.number_key)

@@ -154,7 +154,7 @@ async def find_latest_evaluation(tx: Tx, request: ValidationRequest) -> Evaluati
 
 async def find_many(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> dict[UUID, ValidationRequest]:
     """The existing ones of these requests, by ID."""
-    found = await store.find_many(tx, partner, request_ids) if request_ids else []
+    found = await store.list_requests_with_ids(tx, partner, request_ids) if request_ids else []
     return {request.id: request for request in await _with_documents(tx, found)}
 
 
@@ -187,7 +187,7 @@ async def _with_documents(tx: Tx, requests: Sequence[ValidationRequest]) -> list
     if not attached:
         return list(requests)
     found: dict[UUID, list[Document]] = {}
-    for document in await documents.find_many(tx, ALL_PARTNERS, list(attached)):
+    for document in await documents.list_documents_with_ids(tx, ALL_PARTNERS, list(attached)):
         found.setdefault(attached[document.id], []).append(document)
     return [replace(request, documents=tuple(found.get(request.id, ()))) for request in requests]
 
@@ -234,7 +234,7 @@ async def attach_stored_documents(tx: Tx, partner: Partner, request_id: UUID, do
 
 async def emit_document_rejected(tx: Tx, document_id: UUID) -> None:
     """Notify partners of a rejected document, for each request with it as evidence."""
-    [document] = await documents.find_many(tx, ALL_PARTNERS, [document_id])
+    [document] = await documents.list_documents_with_ids(tx, ALL_PARTNERS, [document_id])
     for request_id in await store.list_request_ids_of_document(tx, document_id):
         record = schemas.document_response(tx, request_id, document)
         await outbox.emit_event(tx, document.partner_id, domain.DOCUMENT_REJECTED, record)
@@ -286,7 +286,7 @@ async def enqueue_evaluation_batch(tx: Tx, registry_id: UUID, after_request_id: 
 
 async def find_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
     """Lock one request until the transaction ends; None if it does not exist."""
-    locked = await store.get_for_update(tx, scope, request_id)
+    locked = await store.find_for_update(tx, scope, request_id)
     return (await _with_documents(tx, [locked]))[0] if locked else None
 
 

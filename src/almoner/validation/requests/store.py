@@ -102,7 +102,7 @@ async def find_names(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, str]:
     return {row["id"]: row["name"] for row in rows}
 
 
-async def find_many(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> list[ValidationRequest]:
+async def list_requests_with_ids(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> list[ValidationRequest]:
     """The existing ones of these requests."""
     rows = await tx.fetch(f"{_SELECT} where partner_id = $1 and id = any($2::uuid[])", partner.id, request_ids)
     return [_request(row) for row in rows]
@@ -124,7 +124,7 @@ async def list_accepted_requests(
     return [_request(row) for row in rows]
 
 
-async def get_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
+async def find_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
     """Lock one request until the transaction ends; None if it does not exist."""
     row = await tx.fetchrow(
         f"{_SELECT} where id = $1 and ($2::uuid is null or partner_id = $2) for no key update",

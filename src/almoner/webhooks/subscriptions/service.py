@@ -183,7 +183,7 @@ async def rotate_secret(
 
 async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     """Suspend deliveries until the partner resumes them (settled 7 and 11); idempotent."""
-    subscription = await store.get_for_update(tx, partner, subscription_id)
+    subscription = await store.find_for_update(tx, partner, subscription_id)
     if subscription is None or not domain.SUBSCRIPTION.allows_transition(subscription.status, "suspended"):
         return
     suspended = replace(subscription, status="suspended", updated_at=tx.now)
@@ -274,7 +274,7 @@ async def _notify(tx: Tx, partner: Partner, subscription: WebhookSubscription, k
 
 
 async def _lock(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription:
-    if (subscription := await store.get_for_update(tx, partner, subscription_id)) is None:
+    if (subscription := await store.find_for_update(tx, partner, subscription_id)) is None:
         raise NotFound
     return subscription
 

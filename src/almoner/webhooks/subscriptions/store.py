@@ -105,7 +105,7 @@ async def find(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscr
     return _subscription(tx, row) if row else None
 
 
-async def get_for_update(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription | None:
+async def find_for_update(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription | None:
     """One subscription that is not deleted, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"""

@@ -14,7 +14,7 @@ from almoner.platform.database.transactions import Tx
 
 async def get_authentication_factors(tx: Tx, person: Person) -> AuthenticationFactors:
     """The authentication factors that a person has set up."""
-    return await store.find_authentication_factors(tx, person)
+    return await store.load_authentication_factors(tx, person)
 
 
 def requires_second_factor(person: Person) -> bool:
@@ -41,14 +41,14 @@ async def record_audit_entry(
 async def ensure_second_factor_remains(tx: Tx, person: Person, *, removes_authenticator: bool) -> None:
     """Raises LastSecondFactorRequired if this removal would leave no second factor where one is required."""
     if requires_second_factor(person):
-        factors = await store.find_authentication_factors(tx, person)
+        factors = await store.load_authentication_factors(tx, person)
         if not (factors.passkeys if removes_authenticator else factors.authenticator or factors.passkeys > 1):
             raise LastSecondFactorRequired
 
 
 async def remove_unusable_recovery_codes(tx: Tx, person: Person) -> None:
     """Delete the recovery codes of a person who no longer has a second factor."""
-    if not (await store.find_authentication_factors(tx, person)).has_second_factor:
+    if not (await store.load_authentication_factors(tx, person)).has_second_factor:
         await store.replace_recovery_codes(tx, person, [])
 
 

@@ -120,7 +120,7 @@ async def claim_audit_of_refused_attempt(tx: Tx, realm: Realm, person: Person | 
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the next attempt or challenge is due for deletion."""
-    tried, challenge = await store.find_oldest_attempt_and_challenge_times(tx)
+    tried, challenge = await store.load_oldest_attempt_and_challenge_times(tx)
     over = [moment for moment in (tried + ATTEMPT_RETENTION if tried else None, challenge) if moment]
     return tx.now + (min(over) - tx.real_now) if over else None
 

@@ -32,13 +32,13 @@ class StoredPassword:
     hash: str | None
 
 
-async def find_by_user_name(tx: Tx, realm: Realm, user_name: str) -> StoredPassword:
+async def load_password_of_user_name(tx: Tx, realm: Realm, user_name: str) -> StoredPassword:
     """The stored password of a user name; runs the same queries if nobody has it."""
     person = await people.find_by_user_name(tx, realm, user_name if domain.is_storable_text(user_name) else "")
     return StoredPassword(person, await store.find_password_hash(tx, realm, person.id if person else UUID(int=0)))
 
 
-async def find_by_person(tx: Tx, person: Person) -> StoredPassword:
+async def load_password_of_person(tx: Tx, person: Person) -> StoredPassword:
     """The stored password of a person."""
     return StoredPassword(person, await store.find_password_hash(tx, person.realm, person.id))
 

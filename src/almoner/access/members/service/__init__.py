@@ -65,7 +65,7 @@ async def get_group(tx: Tx, partner: Partner, group_id: UUID, *, with_members: b
 
 async def get_group_for_update(tx: Tx, partner: Partner, group_id: UUID) -> Group:
     """One group without its members, locked until the transaction ends. Raises NoSuchGroup."""
-    if (group := await store.get_group_for_update(tx, partner, group_id)) is None:
+    if (group := await store.find_group_for_update(tx, partner, group_id)) is None:
         raise NoSuchGroup(tx.ids.encode("group", group_id))
     return group
 
@@ -314,9 +314,9 @@ async def _require_owner(tx: Tx, partner: Partner) -> AsyncIterator[None]:
     """
     realm = member_realm(partner)
     await store.lock_realm_for_update(tx, realm)
-    before = await store.find_owner_status(tx, realm)
+    before = await store.load_owner_status(tx, realm)
     yield
-    after = await store.find_owner_status(tx, realm)
+    after = await store.load_owner_status(tx, realm)
     if after < before:
         raise LastOwnerRequired(others_invited=after is OwnerStatus.INVITED)
 

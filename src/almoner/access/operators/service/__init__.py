@@ -385,7 +385,7 @@ async def record_approval(
         raise IncorrectParams(f"the note must have 1 to {domain.LONGEST_NOTE} characters")
     mine = ApprovalReview(operator.id, tx.now, note)
     while True:
-        waits = await store.get_pending_approval_for_update(tx, OPERATORS, action, subject)
+        waits = await store.find_pending_approval_for_update(tx, OPERATORS, action, subject)
         if waits is None:
             started = Approval(tx.new_id(), action, subject, fingerprint, mine, tx.now + domain.APPROVAL_LIFETIME)
             if await store.insert_approval(tx, started):

@@ -53,7 +53,7 @@ async def begin_sign_in(
     device = domain.device_label(browser.user_agent)
     started = (tx.real_now, authenticated_at or tx.real_now, tx.real_now, ends)
     sign_in = SignIn(tx.new_id(), person.realm, person.id, method, browser.address, device, *started)
-    epoch = await store.find_device_cookie_version(tx, person.realm, person.id)
+    epoch = await store.load_device_cookie_version(tx, person.realm, person.id)
     known = read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) is not None
     first = not await store.list_recent_ip_addresses(tx, person.realm, person.id, 1)
     if not await store.insert(tx, sign_in, _hash(tx.vault, secret)):
@@ -134,7 +134,7 @@ async def end_sso_sign_ins(tx: Tx, realm: Realm, person: Person | None = None) -
 
 async def issue_device_cookie(tx: Tx, person: Person) -> str:
     """Create the cookie that recognises this browser at the person's later sign-ins."""
-    return _sign_device_cookie(tx, person, await store.find_device_cookie_version(tx, person.realm, person.id))
+    return _sign_device_cookie(tx, person, await store.load_device_cookie_version(tx, person.realm, person.id))
 
 
 def read_device_cookie(
@@ -163,7 +163,7 @@ def build_origin_detail_lines(tx: Tx, ip_address: str, browser_name: str) -> dic
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the next sign-in or link has been over for 90 days."""
-    sign_in, link = await store.find_oldest_sign_in_and_sign_in_link_times(tx)
+    sign_in, link = await store.load_oldest_sign_in_and_sign_in_link_times(tx)
     over = [moment for moment in (tx.now + (sign_in - tx.real_now) if sign_in else None, link) if moment]
     return min(over) + RETENTION if over else None
 

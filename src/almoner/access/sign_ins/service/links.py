@@ -79,7 +79,7 @@ async def send_password_reset(tx: Tx, request: PasswordResetRequest) -> None:
         name = tx.vault.decrypt(bytes.fromhex(request.name), context=_CONTEXT, associated_data=realm.id.bytes).decode()
     except DecryptionFailed:
         return
-    known = await passwords.find_by_user_name(tx, realm, name)
+    known = await passwords.load_password_of_user_name(tx, realm, name)
     person = known.person
     if person is None or not person.active or person.email is None:
         return

@@ -192,7 +192,7 @@ async def _try_password(
 ) -> tuple[StoredPassword, CountedAttempt, bool]:
     """Count and check a password attempt; takes as long for an unknown user name."""
     async with db.write() as tx:
-        known = await passwords.find_by_user_name(tx, realm, user_name)
+        known = await passwords.load_password_of_user_name(tx, realm, user_name)
         source = await _attempt_source(tx, realm, known.person, browser)
         counted = await login_attempts.check_and_count_password_attempt(tx, realm, user_name, known.person, source)
     before = signed_in or source.has_signed_in_before
@@ -211,7 +211,7 @@ async def _recheck_person(tx: Tx, realm: Realm, stored_password: StoredPassword)
         person = await people.get_for_update(tx, realm, stored_password.person.id)
     except NoSuchPerson:
         return None
-    now = await passwords.find_by_person(tx, person)
+    now = await passwords.load_password_of_person(tx, person)
     return person if person.active and now.hash == stored_password.hash else None
 
 
@@ -228,7 +228,7 @@ async def _attempt_source(tx: Tx, realm: Realm, person: Person | None, browser: 
     whose = person.id if person else UUID(int=0)
     addresses, epoch = (
         await store.list_recent_ip_addresses(tx, realm, whose, _FAMILIAR),
-        await store.find_device_cookie_version(tx, realm, whose),
+        await store.load_device_cookie_version(tx, realm, whose),
     )
     device = service.read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) if person else None
     return login_attempts.build_attempt_source(browser.address, device, addresses)
@@ -271,7 +271,7 @@ async def _issue_ticket(tx: Tx, person: Person, first: _First) -> str:
     """Create the ticket for the first step; it becomes void with a new password or when all sign-ins end."""
     until = int((tx.real_now + TICKET_LIFETIME).timestamp())
     plain = msgspec.json.encode(
-        [str(person.id), until, await store.find_device_cookie_version(tx, person.realm, person.id), first]
+        [str(person.id), until, await store.load_device_cookie_version(tx, person.realm, person.id), first]
     )
     sealed = tx.vault.encrypt(plain, context=_TICKET, associated_data=person.realm.id.bytes)
     return urlsafe_b64encode(sealed).decode()
@@ -288,7 +288,7 @@ async def _read_ticket(tx: Tx, realm: Realm, ticket: str, *, hold: bool = False)
         person = await (people.get_for_update if hold else people.get)(tx, realm, UUID(name))
     except (DecryptionFailed, ValueError, NoSuchPerson):
         raise SecondFactorTicketExpired from None
-    if tx.real_now >= datetime.fromtimestamp(until, UTC) or epoch != await store.find_device_cookie_version(
+    if tx.real_now >= datetime.fromtimestamp(until, UTC) or epoch != await store.load_device_cookie_version(
         tx, realm, person.id
     ):
         raise SecondFactorTicketExpired

@@ -80,7 +80,7 @@ async def request_report(tx: Tx, partner: Partner, month: date) -> MonthlyReport
 
 async def build_report(tx: Tx, report_id: UUID) -> None:
     """Sum the transfers of the month; does nothing if the report is already built."""
-    report = await store.get_for_update(tx, report_id)
+    report = await store.find_for_update(tx, report_id)
     if report is None or report.status != "pending":
         return
     await store.replace_lines(tx, report, await _sum(tx, report))
@@ -103,7 +103,7 @@ async def _sum(tx: Tx, report: MonthlyReport) -> list[ReportLine]:
 async def close_report(tx: Tx, partner: Partner, month: date, closed_by: str) -> MonthlyReport:
     """Generate the report one last time and make it final. Raises MonthNotEnded, ReportClosed."""
     found = await store.find(tx, partner, month)
-    report = None if found is None else await store.get_for_update(tx, found.id)
+    report = None if found is None else await store.find_for_update(tx, found.id)
     if report is None or tx.now < report.ends_at + CLOSABLE_AFTER:
         raise MonthNotEnded
     if report.status == "closed":

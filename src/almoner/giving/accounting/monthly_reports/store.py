@@ -140,7 +140,7 @@ async def upsert_report_request(tx: Tx, report: MonthlyReport) -> MonthlyReport 
 
 
 @across_partners("held")
-async def get_for_update(tx: Tx, report_id: UUID) -> MonthlyReport | None:
+async def find_for_update(tx: Tx, report_id: UUID) -> MonthlyReport | None:
     """A report, locked until the transaction ends; None if there is none."""
     row = await tx.fetchrow(f"select {_COLUMNS} from monthly_report where id = $1 for update", report_id)
     return None if row is None else _report(row)

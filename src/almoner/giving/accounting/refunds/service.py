@@ -166,7 +166,7 @@ async def get(tx: Tx, refund_id: UUID) -> Refund:
 async def get_for_update_with_donation(tx: Tx, refund_id: UUID) -> tuple[Donation, Refund]:
     """A refund and its donation, locked until the transaction ends. Raises NoSuchRefund."""
     donation = await donations.get_for_update(tx, ALL_PARTNERS, (await get(tx, refund_id)).donation_id)
-    if (refund := await store.get_for_update(tx, refund_id)) is None:
+    if (refund := await store.find_for_update(tx, refund_id)) is None:
         raise NoSuchRefund
     return donation, refund
 

@@ -56,7 +56,7 @@ async def find(tx: Tx, refund_id: UUID) -> Refund | None:
     return _refund(row) if row else None
 
 
-async def get_for_update(tx: Tx, refund_id: UUID) -> Refund | None:
+async def find_for_update(tx: Tx, refund_id: UUID) -> Refund | None:
     """One refund, locked until the transaction ends; lock its donation first."""
     row = await tx.fetchrow(f"select {_COLUMNS} from refund where id = $1 for no key update", refund_id)
     return _refund(row) if row else None

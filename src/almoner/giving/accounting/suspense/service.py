@@ -94,7 +94,7 @@ async def get(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPayment:
 
 async def get_for_update(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPayment:
     """Get one unallocated payment, locked until the transaction ends. Raises NoSuchUnallocatedPayment."""
-    if (locked := await store.get_for_update(tx, unallocated_payment_id)) is None:
+    if (locked := await store.find_for_update(tx, unallocated_payment_id)) is None:
         raise NoSuchUnallocatedPayment
     return locked
 

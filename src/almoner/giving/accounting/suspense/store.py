@@ -76,7 +76,7 @@ async def find(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPayment | Non
     return _unallocated_payment(row) if row else None
 
 
-async def get_for_update(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPayment | None:
+async def find_for_update(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPayment | None:
     """Get one unallocated payment, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from unallocated_payment where id = $1 for no key update", unallocated_payment_id

@@ -159,7 +159,7 @@ async def store_statement(tx: Tx, statement: BankStatement, *, imported_by: str)
     """
     account, name = statement.account, statement.reference
     await store.lock_account(tx, account)
-    recurrence, parts = await store.find_statement_number_and_file_count(tx, statement)
+    recurrence, parts = await store.load_statement_number_and_file_count(tx, statement)
     if statement.export and (days := statement.date_range):
         known = await store.list_movements_imported_from_account_exports(tx, account, statement.currency, *days)
     else:
@@ -592,6 +592,6 @@ async def _lock_open_line(tx: Tx, line_id: UUID) -> BankLine:
 
 
 async def _lock_line(tx: Tx, line_id: UUID) -> BankLine:
-    if (line := await store.get_for_update(tx, line_id)) is None:
+    if (line := await store.find_line_for_update(tx, line_id)) is None:
         raise NotFound
     return line

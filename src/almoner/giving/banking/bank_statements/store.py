@@ -64,7 +64,7 @@ async def lock_movements_of_same_day_and_amount(tx: Tx, line: BankLine) -> None:
     )
 
 
-async def find_statement_number_and_file_count(tx: Tx, statement: BankStatement) -> tuple[int, int]:
+async def load_statement_number_and_file_count(tx: Tx, statement: BankStatement) -> tuple[int, int]:
     """The number of this statement among those with its reference, and the number of files with its lines.
 
     Banks reuse references: other days or another sequence number make another statement.
@@ -138,7 +138,7 @@ async def insert(
 ) -> None:
     """Store a statement, or its new lines.
 
-    ``number_and_part``: from ``find_statement_number_and_file_count``, including this one.
+    ``number_and_part``: from ``load_statement_number_and_file_count``, including this one.
     """
     statement_id, (first, last) = tx.new_id(), statement.date_range or (None, None)
     await tx.execute(
@@ -335,7 +335,7 @@ async def oldest_open_line_at(tx: Tx) -> datetime | None:
     return found
 
 
-async def get_for_update(tx: Tx, line_id: UUID) -> BankLine | None:
+async def find_line_for_update(tx: Tx, line_id: UUID) -> BankLine | None:
     """One line, locked until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from bank_statement_line where id = $1 for no key update", line_id)
     return _line(row) if row else None

@@ -313,6 +313,6 @@ async def record_status_report(
 
 
 async def _lock_file(tx: Tx, file_id: UUID) -> PaymentFile:
-    if (locked := await store.get_for_update(tx, file_id)) is None:
+    if (locked := await store.find_for_update(tx, file_id)) is None:
         raise NotFound
     return locked

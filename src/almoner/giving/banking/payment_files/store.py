@@ -74,7 +74,7 @@ async def find_by_message_id(tx: Tx, message_id: str) -> PaymentFile | None:
     return _file(row) if row else None
 
 
-async def get_for_update(tx: Tx, file_id: UUID) -> PaymentFile | None:
+async def find_for_update(tx: Tx, file_id: UUID) -> PaymentFile | None:
     """One file, locked until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment_file where id = $1 for no key update", file_id)
     return _file(row) if row else None

@@ -121,13 +121,13 @@ async def send_code(tx: Tx, session_id: UUID, browser: BrowserFingerprint, email
 
 async def has_valid_code(tx: Tx, session_id: UUID, email: str) -> bool:
     """Whether a code that still works was sent to this email address for this session."""
-    code = await store.find_current_code(tx, session_id)
+    code = await store.find_current_email_code(tx, session_id)
     return code is not None and code.is_valid_at(tx.real_now) and code.email == _email_hash(tx, email)
 
 
 async def was_code_sent(tx: Tx, session_id: UUID, email: str) -> bool:
     """Whether any code was sent to this email address for this session."""
-    code = await store.find_current_code(tx, session_id)
+    code = await store.find_current_email_code(tx, session_id)
     return code is not None and code.email == _email_hash(tx, email)
 
 
@@ -138,7 +138,7 @@ async def is_email_verified(tx: Tx, session_id: UUID, email: str) -> bool:
 
 async def check_code(tx: Tx, session_id: UUID, email: str, entered_code: str) -> CodeCheckResult:
     """Check a typed code. A wrong one is counted: the caller must commit."""
-    code = await store.get_current_code_for_update(tx, session_id)
+    code = await store.find_current_email_code_for_update(tx, session_id)
     if code is None or code.email != _email_hash(tx, email):
         return CodeCheckResult.OVER
     answer = code.check_entered_code(entered_code, digits_of_email_code(tx, code.id), tx.real_now)

@@ -267,7 +267,7 @@ def _code(row: Record | None) -> EmailCode | None:
     return None if row is None else EmailCode(*row)
 
 
-async def find_current_code(tx: Tx, session_id: UUID) -> EmailCode | None:
+async def find_current_email_code(tx: Tx, session_id: UUID) -> EmailCode | None:
     """The newest code of a session, the only one that can be entered."""
     return _code(
         await tx.fetchrow(
@@ -292,7 +292,7 @@ async def is_email_verified(tx: Tx, session_id: UUID, email_hash: bytes) -> bool
     )
 
 
-async def get_current_code_for_update(tx: Tx, session_id: UUID) -> EmailCode | None:
+async def find_current_email_code_for_update(tx: Tx, session_id: UUID) -> EmailCode | None:
     """The newest code of a session, locked until the transaction ends."""
     return _code(
         await tx.fetchrow(

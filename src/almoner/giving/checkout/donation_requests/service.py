@@ -279,6 +279,6 @@ async def next_invoicing_at(tx: Tx, schedule_name: str) -> datetime | None:
 
 
 async def _lock(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> DonationRequest:
-    if (locked := await store.get_for_update(tx, scope, request_id)) is None:
+    if (locked := await store.find_for_update(tx, scope, request_id)) is None:
         raise NotFound
     return locked

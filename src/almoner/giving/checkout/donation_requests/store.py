@@ -133,7 +133,7 @@ async def find_id_by_payment_reference(tx: Tx, payment_reference: str) -> UUID |
     return found
 
 
-async def get_for_update(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> DonationRequest | None:
+async def find_for_update(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> DonationRequest | None:
     """One request, locked until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(

@@ -84,7 +84,7 @@ async def update_donor_details(tx: Tx, session: DonationSession, donation: Donat
 
 async def _change_details(tx: Tx, session: DonationSession, known: Donation, details: DonationDetails) -> Donation:
     # Lock it first: a cancelled declaration may have been removed since the donation was read.
-    if (promised := await store.get_for_update(tx, ALL_PARTNERS, known.id)) is None:
+    if (promised := await store.find_for_update(tx, ALL_PARTNERS, known.id)) is None:
         raise NotFound
     partner, made, current = Partner(promised.partner_id), promised.created_at, promised.gift_aid_id
     covered = await _covering_declaration(
@@ -103,7 +103,7 @@ async def _change_details(tx: Tx, session: DonationSession, known: Donation, det
         await gift_aid_declarations.delete_unused_declarations(
             tx, [current]
         )  # V6: the first declaration is no longer needed
-    if (donation := await store.get_for_update(tx, ALL_PARTNERS, promised.id)) is None:
+    if (donation := await store.find_for_update(tx, ALL_PARTNERS, promised.id)) is None:
         raise NotFound
     return donation
 

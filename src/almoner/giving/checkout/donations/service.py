@@ -113,7 +113,7 @@ async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: di
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
     if patch and (found := metadata_rules.find_metadata_problems(patch, is_patch=True)):
         raise domain.InvalidMetadata(*found)
-    if (donation := await store.get_for_update(tx, partner, donation_id)) is None:
+    if (donation := await store.find_for_update(tx, partner, donation_id)) is None:
         raise NotFound
     merged = {} if patch is None else metadata_rules.merge_metadata(donation.metadata, patch)
     if found := metadata_rules.find_metadata_problems(merged):
@@ -175,7 +175,7 @@ async def apply_provider_state(
             )
         return
     origin = await _lock_origin(tx, payment.donation_id)
-    donation = await store.get_for_update(tx, ALL_PARTNERS, payment.donation_id)
+    donation = await store.find_for_update(tx, ALL_PARTNERS, payment.donation_id)
     assert donation is not None, "a payment references its donation"
     payment = await payments.get_for_update(tx, payment.id)
     is_settled = payment.status in SETTLED_STATUSES
@@ -407,7 +407,7 @@ async def enqueue_attempt_cancellation(tx: Tx, payment: Payment, due_at: datetim
 
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation:
     """Lock one donation until the transaction ends, and return it. Raises NotFound."""
-    if (donation := await store.get_for_update(tx, scope, donation_id)) is None:
+    if (donation := await store.find_for_update(tx, scope, donation_id)) is None:
         raise NotFound
     return donation
 

@@ -119,7 +119,7 @@ async def find_many(tx: Tx, donation_ids: Sequence[UUID]) -> dict[UUID, Donation
     return {row["id"]: donation_from_row(row) for row in rows}
 
 
-async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation | None:
+async def find_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation | None:
     """One donation, locked until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(

@@ -10,11 +10,11 @@ from almoner.giving.checkout.giving_links import domain, store
 from almoner.giving.checkout.giving_links.domain import GivingLink, GivingLinkOptOut, GivingLinkRecipient
 from almoner.giving.checkout.giving_links.schemas import GivingLinkInput
 from almoner.giving.checkout.giving_links.store import find_by_slug as find_by_slug
-from almoner.giving.checkout.giving_links.store import find_fundraising_progress as find_fundraising_progress
 from almoner.giving.checkout.giving_links.store import find_opt_out as find_opt_out
 from almoner.giving.checkout.giving_links.store import list_opt_outs as list_opt_outs
 from almoner.giving.checkout.giving_links.store import list_page as list_page
 from almoner.giving.checkout.giving_links.store import list_recipients as list_recipients
+from almoner.giving.checkout.giving_links.store import load_fundraising_progress as load_fundraising_progress
 from almoner.giving.checkout.hosted_page.domain import find_amount_problems
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import ONE_TIME
@@ -146,7 +146,7 @@ async def withdraw_opt_out(tx: Tx, organisation_id: UUID) -> bool:
 
 
 async def _lock(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink:
-    if (found := await store.get_for_update(tx, partner, link_id)) is None:
+    if (found := await store.find_for_update(tx, partner, link_id)) is None:
         raise NotFound
     return found
 

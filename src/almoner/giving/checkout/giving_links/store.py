@@ -110,7 +110,7 @@ async def find(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink | None:
     return _link(row) if row else None
 
 
-async def get_for_update(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink | None:
+async def find_for_update(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink | None:
     """One link, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from giving_link where partner_id = $1 and id = $2 for no key update", partner.id, link_id
@@ -185,7 +185,7 @@ async def list_recipients(tx: Tx, partner: Partner, organisation_ids: Sequence[U
     ]
 
 
-async def find_fundraising_progress(tx: Tx, partner: Partner, link_id: UUID, currency: str) -> FundraisingProgress:
+async def load_fundraising_progress(tx: Tx, partner: Partner, link_id: UUID, currency: str) -> FundraisingProgress:
     """The amount raised through a link in a currency, minus refunds."""
     row = await tx.fetchrow(
         """

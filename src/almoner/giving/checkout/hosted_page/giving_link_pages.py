@@ -281,7 +281,7 @@ class GivingLinkPages:
         language = self.views.language(giving)
         progress: FundraisingProgress | None = None
         if link.shows_progress and len(link.currencies) == 1:
-            progress = await giving_links.find_fundraising_progress(tx, opened.partner, link.id, session.currency)
+            progress = await giving_links.load_fundraising_progress(tx, opened.partner, link.id, session.currency)
         organisation = self._ids.encode("organisation", session.organisation_id)
         hidden = {"organisation": organisation, "currency": session.currency}
         if reference := prefill.clean_partner_reference(query.get("reference", "")):

@@ -101,7 +101,7 @@ def _transfer_state(tx: Tx, payment: Payment, called: str, url: str | None) -> P
 
 async def get_for_update(tx: Tx, payment_id: UUID) -> Payment:
     """The attempt, locked until the transaction ends. Raises LookupError if there is none."""
-    if (payment := await store.get_for_update(tx, payment_id)) is None:
+    if (payment := await store.find_for_update(tx, payment_id)) is None:
         raise LookupError(f"payment {payment_id}")
     return payment
 

@@ -85,7 +85,7 @@ async def find(tx: Tx, payment_id: UUID) -> Payment | None:
     return _payment(row) if row else None
 
 
-async def get_for_update(tx: Tx, payment_id: UUID) -> Payment | None:
+async def find_for_update(tx: Tx, payment_id: UUID) -> Payment | None:
     """One attempt, locked until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment where id = $1 for no key update", payment_id)
     return _payment(row) if row else None

@@ -176,7 +176,7 @@ async def get_for_page(tx: Tx, session_id: UUID) -> DonationSession:
 
 async def get_for_update(tx: Tx, session_id: UUID) -> DonationSession:
     """The session, locked until the transaction ends. Raises NotFound."""
-    return _ensure_found(await store.get_for_update(tx, session_id))
+    return _ensure_found(await store.find_for_update(tx, session_id))
 
 
 async def store_language_and_currency_if_unset(

@@ -157,7 +157,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, session_id: UUID) -> Donati
 
 
 @across_partners("held")
-async def get_for_update(tx: Tx, session_id: UUID) -> DonationSession | None:
+async def find_for_update(tx: Tx, session_id: UUID) -> DonationSession | None:
     """One session, locked until the transaction ends. Lock it before its donation."""
     row = await tx.fetchrow(f"select {_COLUMNS} from donation_session where id = $1 for no key update", session_id)
     return _session(row) if row else None

@@ -209,7 +209,7 @@ async def remove_from_disbursement(tx: Tx, donation_id: UUID, rules: Disbursemen
 
 async def _remove_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> Donation:
     known = await donations.get(tx, ALL_PARTNERS, donation_id)
-    locked = await store.get_for_update(tx, ALL_PARTNERS, known.disbursement_id) if known.disbursement_id else None
+    locked = await store.find_for_update(tx, ALL_PARTNERS, known.disbursement_id) if known.disbursement_id else None
     donation = await donations.get_for_update(tx, ALL_PARTNERS, donation_id)
     if donation.disbursement_id != known.disbursement_id:
         # Locking another disbursement after the donation could deadlock with transactions that lock in order.
@@ -445,7 +445,7 @@ async def _move_donations(tx: Tx, disbursement_id: UUID, status: DisbursementSta
 
 
 async def _lock(tx: Tx, disbursement_id: UUID) -> Disbursement:
-    if (locked := await store.get_for_update(tx, ALL_PARTNERS, disbursement_id)) is None:
+    if (locked := await store.find_for_update(tx, ALL_PARTNERS, disbursement_id)) is None:
         raise NotFound
     return locked
 

@@ -81,7 +81,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, disbursement_id: UUID) -> D
     return _disbursement(row) if row else None
 
 
-async def get_for_update(tx: Tx, scope: Partner | AllPartners, disbursement_id: UUID) -> Disbursement | None:
+async def find_for_update(tx: Tx, scope: Partner | AllPartners, disbursement_id: UUID) -> Disbursement | None:
     """One disbursement, locked until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(

@@ -276,7 +276,7 @@ async def _lock_account(tx: Tx, account_id: UUID) -> PayeeAccount:
     if (known := await store.find(tx, account_id)) is None:
         raise NotFound
     await store.lock_organisation(tx, known.organisation_id)
-    locked = await store.get_for_update(tx, account_id)
+    locked = await store.find_for_update(tx, account_id)
     assert locked is not None, "accounts stay"
     return locked
 

@@ -79,7 +79,7 @@ async def find(tx: Tx, account_id: UUID) -> PayeeAccount | None:
     return _account(row) if row else None
 
 
-async def get_for_update(tx: Tx, account_id: UUID) -> PayeeAccount | None:
+async def find_for_update(tx: Tx, account_id: UUID) -> PayeeAccount | None:
     """Lock one account, with all others of its nonprofit and currency, until the transaction ends."""
     rows = await tx.fetch(
         f"""

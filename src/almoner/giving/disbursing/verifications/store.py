@@ -93,7 +93,7 @@ async def list_by_ids(tx: Tx, verification_ids: Sequence[UUID]) -> list[Monetary
     return [_verification(row) for row in rows]
 
 
-async def get_for_update(
+async def find_for_update(
     tx: Tx, scope: Partner | AllPartners, verification_id: UUID
 ) -> MonetaryDonationVerification | None:
     """One verification, locked until the transaction ends. Its checks change only under this lock."""

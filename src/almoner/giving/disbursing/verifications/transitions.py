@@ -34,7 +34,7 @@ def serialise_for_api(tx: Tx, verification: MonetaryDonationVerification) -> Mon
 
 async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDonationVerification:
     """Lock a verification, and record its expiry if it is due. Raises NotFound."""
-    if (locked := await store.get_for_update(tx, scope, verification_id)) is None:
+    if (locked := await store.find_for_update(tx, scope, verification_id)) is None:
         raise NotFound
     return await store_transition(tx, locked.with_expiry_applied(tx.now)) if locked.is_overdue(tx.now) else locked
 

@@ -225,7 +225,7 @@ async def _end_claim(tx: Tx, claim_id: UUID, target: domain.ClaimEndStatus, note
 
 
 async def _lock(tx: Tx, claim_id: UUID) -> GiftAidClaim:
-    if (claim := await store.get_for_update(tx, claim_id)) is None:
+    if (claim := await store.find_for_update(tx, claim_id)) is None:
         raise NotFound
     return claim
 

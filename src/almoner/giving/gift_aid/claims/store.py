@@ -141,7 +141,7 @@ async def find(tx: Tx, claim_id: UUID) -> GiftAidClaim | None:
     return _claim(row) if row else None
 
 
-async def get_for_update(tx: Tx, claim_id: UUID) -> GiftAidClaim | None:
+async def find_for_update(tx: Tx, claim_id: UUID) -> GiftAidClaim | None:
     """One claim, locked until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from gift_aid_claim where id = $1 for no key update", claim_id)
     return _claim(row) if row else None

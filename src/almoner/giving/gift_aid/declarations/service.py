@@ -152,7 +152,7 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
 
     Raises NotFound; DeclarationError if it is already cancelled, or the time is in the future.
     """
-    if (locked := await store.get_for_update(tx, declaration_id)) is None:
+    if (locked := await store.find_for_update(tx, declaration_id)) is None:
         raise NotFound
     if locked.deleted_at is not None:
         raise DeclarationError(f"the declaration was already cancelled on {locked.deleted_at:%Y-%m-%d}")

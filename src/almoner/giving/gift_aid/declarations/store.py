@@ -70,7 +70,7 @@ async def find_with_shared_lock(tx: Tx, partner: Partner, declaration_id: UUID) 
 
 
 @across_partners("held")
-async def get_for_update(tx: Tx, declaration_id: UUID) -> Declaration | None:
+async def find_for_update(tx: Tx, declaration_id: UUID) -> Declaration | None:
     """One declaration, locked until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from gift_aid_declaration where id = $1 for no key update", declaration_id

@@ -60,7 +60,7 @@ async def get(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> Do
 
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> DonationSubscription:
     """One subscription, locked until the transaction ends. Raises NotFound."""
-    if (subscription := await store.get_for_update(tx, scope, subscription_id)) is None:
+    if (subscription := await store.find_for_update(tx, scope, subscription_id)) is None:
         raise NotFound
     return subscription
 
@@ -121,7 +121,7 @@ async def create_or_update_pending_subscription(
     ``previous_subscription_id``: the subscription of the donor's earlier choice in this session.
     """
     former = (
-        await store.get_for_update(tx, ALL_PARTNERS, previous_subscription_id)
+        await store.find_for_update(tx, ALL_PARTNERS, previous_subscription_id)
         if previous_subscription_id is not None
         else None
     )

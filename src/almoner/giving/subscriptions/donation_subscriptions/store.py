@@ -130,7 +130,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> D
     return _subscription(row) if row else None
 
 
-async def get_for_update(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> DonationSubscription | None:
+async def find_for_update(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> DonationSubscription | None:
     """One subscription, locked until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(

@@ -116,7 +116,7 @@ async def get(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration:
 
 async def find_many(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -> dict[UUID, Configuration]:
     """The existing ones of these configurations, by ID."""
-    found = await store.find_many(tx, partner, configuration_ids) if configuration_ids else []
+    found = await store.list_configurations_with_ids(tx, partner, configuration_ids) if configuration_ids else []
     return {configuration.id: configuration for configuration in found}
 
 

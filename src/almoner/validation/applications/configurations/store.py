@@ -103,7 +103,9 @@ async def find(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration | 
     return _configuration(row) if row else None
 
 
-async def find_many(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -> list[Configuration]:
+async def list_configurations_with_ids(
+    tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]
+) -> list[Configuration]:
     """The existing ones of these configurations."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from hosted_configuration where partner_id = $1 and id = any($2::uuid[])",

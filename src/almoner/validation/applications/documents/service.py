@@ -124,9 +124,9 @@ def dossier_document_response(tx: Tx, document: Document) -> DossierDocumentResp
     )
 
 
-async def find_many(tx: Tx, scope: Partner | AllPartners, document_ids: Sequence[UUID]) -> list[Document]:
+async def list_documents_with_ids(tx: Tx, scope: Partner | AllPartners, document_ids: Sequence[UUID]) -> list[Document]:
     """These documents by creation, including deleted ones; unknown IDs are omitted."""
-    return await store.find_many(tx, scope, document_ids) if document_ids else []
+    return await store.list_documents_with_ids(tx, scope, document_ids) if document_ids else []
 
 
 async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Document:

@@ -69,7 +69,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Docum
     return _document(row) if row else None
 
 
-async def find_many(tx: Tx, scope: Partner | AllPartners, document_ids: Sequence[UUID]) -> list[Document]:
+async def list_documents_with_ids(tx: Tx, scope: Partner | AllPartners, document_ids: Sequence[UUID]) -> list[Document]:
     """These documents in order of creation, including deleted ones."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     rows = await tx.fetch(

@@ -54,7 +54,7 @@ async def preview_decision_emails(
                 email = await status_emails.build_status_email(tx, mails, submission_id, planned, "", tx.now)
                 if email is not None:
                     shown = replace(email, facts={**email.facts, "link": f"{tx.base_urls.pages}/"})
-                    brand = await notifications.find_email_brand(tx, mails, shown)
+                    brand = await notifications.load_email_brand(tx, mails, shown)
                     mail = notifications.render_email(mails, status_emails.TEMPLATE, shown, brand, tx.now)
                     found.append(EmailPreview(mail, email.language))
             raise _RolledBack

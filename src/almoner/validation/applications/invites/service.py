@@ -96,7 +96,7 @@ async def find(tx: Tx, partner: Partner, invite_id: UUID) -> Invite | None:
 
 async def get_for_update(tx: Tx, scope: Scope, invite_id: UUID) -> Invite:
     """Lock one invite until the transaction ends. Raises NotFound."""
-    if (found := await store.get_for_update(tx, scope, invite_id)) is None:
+    if (found := await store.find_for_update(tx, scope, invite_id)) is None:
         raise NotFound
     return found
 
@@ -106,7 +106,7 @@ async def lock_open_invite(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
 
     Raises InviteNotFound, InviteExpired, InviteInvalidState.
     """
-    locked = await store.get_for_update(tx, partner, invite_id)
+    locked = await store.find_for_update(tx, partner, invite_id)
     if locked is None:
         raise InviteNotFound
     locked.ensure_open(tx.now)

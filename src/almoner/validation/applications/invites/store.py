@@ -56,7 +56,7 @@ async def find(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
     return _invite(row) if row else None
 
 
-async def get_for_update(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
+async def find_for_update(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
     """Lock one invite until the transaction ends; None if it does not exist."""
     row = await tx.fetchrow(
         f"""

@@ -83,7 +83,9 @@ async def list_by_invite(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
 
 
 async def _with_files(tx: Tx, partner: Partner, rows: Sequence[SubmissionDocumentRecord]) -> list[SubmissionDocument]:
-    files = {one.id: one for one in await documents.find_many(tx, partner, [row.document_id for row in rows])}
+    files = {
+        one.id: one for one in await documents.list_documents_with_ids(tx, partner, [row.document_id for row in rows])
+    }
     return [
         SubmissionDocument(
             row.id,

@@ -44,7 +44,7 @@ async def correct_registry_number(
 
     Raises NotFound, InvalidState, and what ``requests.correct_registry_number`` raises.
     """
-    if (row := await store.get_for_update(tx, scope, submission_id)) is None:
+    if (row := await store.find_for_update(tx, scope, submission_id)) is None:
         raise NotFound
     if (request_id := row["validation_request_id"]) is not None:
         # Wait for concurrent decisions and new references to the request; the reload below sees them.

@@ -104,7 +104,7 @@ async def find(tx: Tx, scope: Scope, submission_id: UUID) -> Record | None:
     )
 
 
-async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Record | None:
+async def find_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Record | None:
     """Lock one row until the transaction ends; None if it does not exist."""
     return await tx.fetchrow(
         f"{_SELECT} where id = $1 and ($2::uuid is null or partner_id = $2) for no key update",

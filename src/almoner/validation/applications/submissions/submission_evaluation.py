@@ -26,7 +26,7 @@ _OUTCOME_EVENTS = {"succeeded": domain.SUCCEEDED, "failed": domain.FAILED}
 
 async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
     """Lock a submission until the transaction ends, with the results of its checks. Raises NotFound."""
-    if (row := await store.get_for_update(tx, scope, submission_id)) is None:
+    if (row := await store.find_for_update(tx, scope, submission_id)) is None:
         raise NotFound
     return (await loader.load_submissions(tx, Partner(row["partner_id"]), [row]))[0]
 

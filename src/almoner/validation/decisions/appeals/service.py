@@ -99,7 +99,7 @@ def review_subject_for(appeal: Appeal) -> ReviewSubject:
 async def lock_appeal_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[Appeal, Submission]:
     """Lock the appeal's submission, then the appeal, until the transaction ends. Raises NotFound."""
     submission = await submissions.get_for_update(tx, scope, (await get(tx, scope, appeal_id)).submission_id)
-    locked = await store.get_for_update(tx, appeal_id)
+    locked = await store.find_for_update(tx, appeal_id)
     assert locked is not None, "appeals are never deleted"
     return locked, submission
 

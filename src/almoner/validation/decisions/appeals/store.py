@@ -56,7 +56,7 @@ async def find(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal | None:
 
 
 @across_partners("held")
-async def get_for_update(tx: Tx, appeal_id: UUID) -> Appeal | None:
+async def find_for_update(tx: Tx, appeal_id: UUID) -> Appeal | None:
     """Lock one appeal until the transaction ends; None if it does not exist."""
     row = await tx.fetchrow(f"select {_COLUMNS} from appeal where id = $1 for no key update", appeal_id)
     return _appeal(row) if row else None

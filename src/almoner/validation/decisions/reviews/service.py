@@ -294,7 +294,7 @@ async def get_second_look(tx: Tx, review_id: UUID, operator_id: str) -> SecondLo
 
     Raises NotFound if there is none, or if the person decided first or declared a conflict.
     """
-    look = await store_second_looks.get_for_update(tx, review_id)
+    look = await store_second_looks.find_for_update(tx, review_id)
     if look is None or look.decided_by is not None or look.first_by == operator_id:
         raise NotFound
     if operator_id in {one.by for one in await store.list_conflicts(tx, look.subject)}:
@@ -305,7 +305,7 @@ async def get_second_look(tx: Tx, review_id: UUID, operator_id: str) -> SecondLo
 async def decide_second_look(tx: Tx, handler: ReviewHandler, review_id: UUID, decision: ReviewDecision) -> SecondLook:
     """Record a second look, which affects the statistics only. Raises NotFound, ReviewRefused."""
     _ensure_known_reason(handler, decision)
-    look = await store_second_looks.get_for_update(tx, review_id)
+    look = await store_second_looks.find_for_update(tx, review_id)
     if look is None:
         raise NotFound
     if look.decided_by is not None:
@@ -383,7 +383,7 @@ def evidence_fingerprint(review: Review, evidence: ReviewEvidence, attached_docu
 
 async def _load_evidence(tx: Tx, case: ReviewHandler, subject_id: UUID) -> tuple[ReviewEvidence, list[Document]]:
     shown = await case.load_evidence(tx, subject_id)
-    return shown, await documents.find_many(tx, ALL_PARTNERS, shown.documents)
+    return shown, await documents.list_documents_with_ids(tx, ALL_PARTNERS, shown.documents)
 
 
 async def _lock_subject(tx: Tx, case: ReviewHandler, subject_id: UUID) -> ReviewSubject:

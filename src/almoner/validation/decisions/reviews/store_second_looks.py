@@ -66,7 +66,7 @@ async def list_waiting_second_looks(
 
 
 @across_partners("operators")
-async def get_for_update(tx: Tx, review_id: UUID) -> SecondLook | None:
+async def find_for_update(tx: Tx, review_id: UUID) -> SecondLook | None:
     """Lock one second look until the transaction ends; None if it does not exist."""
     row = await tx.fetchrow(
         """

@@ -35,7 +35,7 @@ async def evaluate_subscription(tx: Tx, subscription_id: UUID, occasion: Occasio
     None if there is nothing to decide: it waits, has ended, or (``occasion`` created) was decided already, so that a
     second run does nothing.
     """
-    locked = await store.get_for_update(tx, ALL_PARTNERS, subscription_id)
+    locked = await store.find_for_update(tx, ALL_PARTNERS, subscription_id)
     if locked is None or (occasion == "created" and locked.status not in _FIRST):
         return None
     if locked.status == "pending_validation_request":

@@ -169,7 +169,7 @@ async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscri
 
 async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> dict[UUID, EligibilitySubscription]:
     """The existing ones of these subscriptions, by ID."""
-    found = await store.find_many(tx, partner, subscription_ids) if subscription_ids else []
+    found = await store.list_subscriptions_with_ids(tx, partner, subscription_ids) if subscription_ids else []
     return {subscription.id: subscription for subscription in found}
 
 
@@ -255,7 +255,7 @@ async def simulate_results(
 
 
 async def _lock(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription:
-    if (locked := await store.get_for_update(tx, scope, subscription_id)) is None:
+    if (locked := await store.find_for_update(tx, scope, subscription_id)) is None:
         raise NotFound
     return locked
 

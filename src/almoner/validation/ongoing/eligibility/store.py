@@ -86,13 +86,15 @@ async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscr
     return _subscription(row) if row else None
 
 
-async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> list[EligibilitySubscription]:
+async def list_subscriptions_with_ids(
+    tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]
+) -> list[EligibilitySubscription]:
     """The existing ones of these subscriptions."""
     rows = await tx.fetch(f"{_FROM} where s.partner_id = $1 and s.id = any($2::uuid[])", partner.id, subscription_ids)
     return [_subscription(row) for row in rows]
 
 
-async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription | None:
+async def find_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription | None:
     """Lock one subscription until the transaction ends; None if it does not exist."""
     row = await tx.fetchrow(
         f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2) for no key update of s",

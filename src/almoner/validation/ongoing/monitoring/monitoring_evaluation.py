@@ -14,7 +14,7 @@ from almoner.validation.requests import service as validation_requests
 
 async def evaluate_subscription(tx: Tx, screener: Screener, subscription_id: UUID, occasion: Occasion) -> None:
     """Evaluate one subscription and store the result; repeating it changes nothing."""
-    locked = await store.get_for_update(tx, ALL_PARTNERS, subscription_id)
+    locked = await store.find_for_update(tx, ALL_PARTNERS, subscription_id)
     if locked is None or locked.status in ("cancelled", "validation_request_failed"):
         return
     now = await _apply_request_decision(tx, locked) if locked.status == "pending_validation_request" else locked

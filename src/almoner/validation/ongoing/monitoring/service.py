@@ -152,7 +152,7 @@ async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscrip
 
 async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> dict[UUID, MonitoringSubscription]:
     """The existing ones of these subscriptions, by ID."""
-    found = await store.find_many(tx, partner, subscription_ids) if subscription_ids else []
+    found = await store.list_subscriptions_with_ids(tx, partner, subscription_ids) if subscription_ids else []
     return {subscription.id: subscription for subscription in await _with_newer_list_versions(tx, found)}
 
 
@@ -307,7 +307,7 @@ async def record_screened_watchlist_version(tx: Tx, watchlist_code: str, import_
 
 async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription:
     """Lock one subscription until the transaction ends. Raises NotFound."""
-    if (locked := await store.get_for_update(tx, scope, subscription_id)) is None:
+    if (locked := await store.find_for_update(tx, scope, subscription_id)) is None:
         raise NotFound
     return locked
 

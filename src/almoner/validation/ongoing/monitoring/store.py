@@ -117,13 +117,15 @@ async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscri
     return _subscription(row, row["name"]) if row else None
 
 
-async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> list[MonitoringSubscription]:
+async def list_subscriptions_with_ids(
+    tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]
+) -> list[MonitoringSubscription]:
     """The existing ones of these subscriptions."""
     rows = await tx.fetch(f"{_FROM} where s.partner_id = $1 and s.id = any($2::uuid[])", partner.id, subscription_ids)
     return [_subscription(row, row["name"]) for row in rows]
 
 
-async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription | None:
+async def find_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription | None:
     """Lock one subscription until the transaction ends; None if it does not exist."""
     row = await tx.fetchrow(
         f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2) for no key update of s",
