@@ -114,11 +114,11 @@ async def find_organisation_contact(tx: Tx, organisation_id: UUID) -> NonprofitC
 
 
 _PARTNERS_BY_ORGANISATION = (
-    categories.list_partner_ids_by_organisation,
-    donations.list_partner_ids_by_organisation,
-    verifications.list_partner_ids_by_organisation,
-    monitoring.list_partner_ids_by_organisation,
-    eligibility.list_partner_ids_by_organisation,
+    categories.load_partner_ids_by_organisation,
+    donations.load_partner_ids_by_organisation,
+    verifications.load_partner_ids_by_organisation,
+    monitoring.load_partner_ids_by_organisation,
+    eligibility.load_partner_ids_by_organisation,
 )
 """Functions that list the partners following an organisation, for ``ScreenedSubject``."""
 

@@ -74,7 +74,9 @@ async def _record_uses_and_metrics(services: Services, stop: asyncio.Event) -> N
                 services.telemetry.dispatch_lag.set(await dispatcher.dispatch_lag_seconds(tx))
                 services.telemetry.audit_waiting.set(await audit_chain.chain_lag_seconds(tx))
                 figures = await queue.queue_metrics(tx)
-                services.telemetry.tested_partners.set(len(await card_testing.list_active_alert_ends_by_partner(tx)))
+                services.telemetry.tested_partners.set(
+                    len(await card_testing.load_active_alert_expiries_by_partner(tx))
+                )
                 services.telemetry.disputes_open.set(await disputes.count_open(tx))
                 services.telemetry.refunds_refused.set(await refunds.count_unresolved(tx))
                 await bank_statements.collect_metrics(tx, services.telemetry)

@@ -297,7 +297,7 @@ async def test_h7_many_declines_of_one_partner_alert_and_ask_all_its_donors_for_
     raised = await street.value("select raised_at from card_testing_alert")
     assert raised - started <= timedelta(minutes=10)
     async with street.service.db.read() as tx:
-        assert list(await card_testing.list_active_alert_ends_by_partner(tx)) == [
+        assert list(await card_testing.load_active_alert_expiries_by_partner(tx)) == [
             await tx.fetchval("select partner_id from donation_session limit 1")
         ]
     innocent, other = street.browser("192.0.2.60"), street.browser("192.0.2.61")

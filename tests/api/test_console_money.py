@@ -114,7 +114,7 @@ async def test_a_provider_payout_is_not_the_payer_of_a_card_payment(
         line = await tx.fetchval("select id from bank_statement_line where bank_reference = $1", name)
         await bank_statements.assign_line_to_provider_payout(tx, line, "fake", reference, assigned_by="officer")
     async with service.db.read() as tx:
-        assert (await bank_statements.get_details(tx, line)).line.matched_as == "settlement"
+        assert (await bank_statements.get_line_details(tx, line)).line.matched_as == "settlement"
         assert await bank_statements.find_unallocated_reason(tx, line) is None
     await olive.open(f"{HOME}/unallocated-payments/{service.db.deployment.ids.encode('heldpayment', held.id)}/refund")
     assert payer not in words(olive)

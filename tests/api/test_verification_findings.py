@@ -82,7 +82,7 @@ async def test_a_register_decides_in_data_that_may_decide(
         # A person takes it upon themselves.
         verification_id = uuid_of(service, "monetarydonationverification", made["id"])
         async with service.db.write() as tx:
-            await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, verification_id)
+            await verifications.compute_approval_fingerprint(tx, ALL_PARTNERS, verification_id)
             await verifications.approve(tx, ALL_PARTNERS, verification_id, OFFICER)
     finally:
         service.db.deployment = usual
@@ -189,7 +189,7 @@ async def test_organisation_updated_reaches_who_has_a_verification(service: Serv
     made = await verified(service, api, nonprofit)
     organisation_id = uuid_of(service, "organisation", nonprofit)
     async with service.db.read() as tx:
-        followers = await verifications.list_partner_ids_by_organisation(tx, [organisation_id])
+        followers = await verifications.load_partner_ids_by_organisation(tx, [organisation_id])
     assert [len(partners) for partners in followers.values()] == [1]
     await simulate(api, await factories.verification(service, api), "reject")
     assert made["status"]["type"] == "approved"

@@ -105,7 +105,7 @@ async def test_a_match_waits_for_a_person(
     assert (await shown(api, made))["checks"][1]["status"] == "pending"
     async with alone.db.write() as tx:
         with pytest.raises(InvalidState, match="decide about sandbox_screeningmatch_"):
-            await verifications.fingerprint_for_approval(
+            await verifications.compute_approval_fingerprint(
                 tx, ALL_PARTNERS, uuid_of(alone, "monetarydonationverification", made["id"])
             )
     await decide(alone, decision)
@@ -166,6 +166,6 @@ async def test_nobody_approves_whom_a_list_names_before_the_job_has_heard_of_it(
         match = await tx.fetchval("select id from screening_match where decision = 'open' and current")
         await matches.decide_match(tx, ALL_PARTNERS, match, SAME)
         with pytest.raises(InvalidState, match="it is not paid"):
-            await verifications.fingerprint_for_approval(
+            await verifications.compute_approval_fingerprint(
                 tx, ALL_PARTNERS, uuid_of(alone, "monetarydonationverification", made["id"])
             )

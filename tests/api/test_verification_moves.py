@@ -291,7 +291,7 @@ async def standings(
     ids = service.db.deployment.ids
     known = {ids.decode("organisation", name): name for name in organisations}
     async with service.db.read() as tx:
-        found = await verifications.eligibility_by_organisation(tx, partner, [id_ for id_ in known if id_])
+        found = await verifications.load_eligibility_by_organisation(tx, partner, [id_ for id_ in known if id_])
     return {known[id_]: standing for id_, standing in found.items()}
 
 

@@ -83,7 +83,7 @@ async def test_a_file_released_beside_a_change_pays_the_account_that_was_approve
             assert bank.IBAN.encode() in content
         async with service.db.read() as tx:
             [payee] = (
-                await payee_bank_accounts.approved_payees_by_organisation(
+                await payee_bank_accounts.load_approved_payees_by_organisation(
                     tx, [uuid_of(service, "organisation", nonprofit)], "USD"
                 )
             ).values()

@@ -148,7 +148,7 @@ async def test_a_group_gives_a_role_only_when_somebody_said_so(tx: Tx, tenant: T
     mapped = await members.map_group_to_role(tx, tenant.partner, group.id, "finance", BY)
     assert mapped.role == "finance"
     assert (await people.get(tx, realm, person.id)).roles == {"finance"}
-    assert await members.list_groups_of_people(tx, tenant.partner, [person.id]) == {person.id: [mapped]}
+    assert await members.load_groups_by_person_id(tx, tenant.partner, [person.id]) == {person.id: [mapped]}
     with pytest.raises(IncorrectParams):
         await members.map_group_to_role(tx, tenant.partner, group.id, "administrator", BY)  # type: ignore[arg-type]
     await members.map_group_to_role(tx, tenant.partner, group.id, None, BY)
@@ -156,7 +156,7 @@ async def test_a_group_gives_a_role_only_when_somebody_said_so(tx: Tx, tenant: T
     await members.map_group_to_role(tx, tenant.partner, group.id, "owner", BY)
     await members.delete_group(tx, tenant.partner, group.id)
     assert (await people.get(tx, realm, person.id)).roles == frozenset()
-    assert await members.list_groups_of_people(tx, tenant.partner, [person.id]) == {person.id: []}
+    assert await members.load_groups_by_person_id(tx, tenant.partner, [person.id]) == {person.id: []}
 
 
 async def test_whoever_is_removed_leaves_their_groups_which_have_changed(service: Service, tenant: Tenant) -> None:
@@ -246,7 +246,7 @@ async def test_no_table_is_read_whole_with_ten_thousand_members(
         group = await members.create_group(tx, partner, {"displayName": "New"}, [person])
         await members.list_groups_with_sizes(tx, partner, after=group.id, limit=50)
         await members.list_group_members(tx, partner, group.id)
-        await members.list_groups_of_people(tx, partner, [person])
+        await members.load_groups_by_person_id(tx, partner, [person])
         await members.get_group(tx, partner, group.id)
         locked = await members.get_group_for_update(tx, partner, group.id)
         await members.remove_people_from_group(tx, locked, [person])

@@ -36,8 +36,8 @@ async def test_records_are_found_by_either_id_or_number_in_one_statement(asked: 
     await organisations_store.find(tx, ALL_PARTNERS, ONE)
     assert len(asked.plans) == 1
     await organisations_store.find_by_number(tx, ALL_PARTNERS, ONE, "530196605")
-    await organisations_store.find_by_ids(tx, ALL_PARTNERS, [ONE])
-    await organisations_store.principal_ids_by_record(tx, [ONE])
+    await organisations_store.load_organisations_by_id(tx, ALL_PARTNERS, [ONE])
+    await organisations_store.load_primary_record_ids_by_record_id(tx, [ONE])
     await organisations_store.registry_ids_of_principal_records(tx, [ONE], ["530196605"])
     assert asked.scans() <= SHORT
     wanted = {"organisation_pkey", "organisation_same", "organisation_branches", "register_entry_current"}
@@ -45,7 +45,7 @@ async def test_records_are_found_by_either_id_or_number_in_one_statement(asked: 
 
 
 async def test_what_else_tells_of_a_record_is_seen_in_the_index_alone(asked: Explaining) -> None:
-    await organisations_store.find_by_ids(cast("Tx", asked), ALL_PARTNERS, [ONE])
+    await organisations_store.load_organisations_by_id(cast("Tx", asked), ALL_PARTNERS, [ONE])
     kinds = {
         node["Alias"]: node["Node Type"] for node in asked.nodes() if node.get("Relation Name") == "register_entry"
     }
@@ -63,8 +63,8 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
     await organisations_store_history.merged_record_ids_at(tx, ONE, DAY)
     await organisations_store_history.had_branches_at(tx, ONE, DAY)
     await organisations_store_history.branding_at(tx, ONE, DAY)
-    await categories_store.list_partner_ids_by_organisation(tx, [ONE])
-    await donations_store.list_partner_ids_by_organisation(tx, [ONE])
+    await categories_store.load_partner_ids_by_organisation(tx, [ONE])
+    await donations_store.load_partner_ids_by_organisation(tx, [ONE])
     assert asked.scans() <= SHORT
     wanted = {"organisation_change_organisation", "organisation_change_load", "category_member_organisation"}
     wanted |= {
@@ -80,7 +80,7 @@ async def test_what_links_say_is_joined_by_number(asked: Explaining) -> None:
     tx = cast("Tx", asked)
     await merges_store.list_register_successions(tx, staged_only=False)
     await merges_store.list_duplicate_pairs(tx, staged_only=False)
-    await merges_store.principal_ids_of_duplicates(tx, staged_only=False)
+    await merges_store.load_primary_record_ids_by_duplicate_id(tx, staged_only=False)
     await merges_store.list_status_overrides(tx, [ONE])
     await merges_store.list_overridden_organisations(tx, ["merged"], [ONE], staged_only=False)
     await legal_status_store.find_organisation_entries(tx, ONE, LISTS)

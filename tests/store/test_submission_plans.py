@@ -200,7 +200,7 @@ async def test_the_appeals_of_a_page_are_found_by_an_index(world: World) -> None
         asking: Any = Explaining(reading)
         failed = await reading.fetch(f"select id from {RECORD} where status = 'failed' limit 25")
         page = [row["id"] for row in failed]
-        assert set(await submissions_store.list_latest_appeals(asking, page)) == set(page)
+        assert set(await submissions_store.load_latest_appeals_by_submission(asking, page)) == set(page)
     assert "appeal_of_submission" in asking.indexes()
     assert "appeal" not in asking.scans()
 

@@ -279,7 +279,7 @@ async def test_lists_and_evidence_are_answered_from_indexes(empty_database: Test
             assert await evidence_store.find_latest_evaluation(explaining, some, facts={"corrections": 0})
             assert await requests_store.list_pending_request_ids(explaining, factories.IRS, UUID(int=0), 10)
             assert await requests_store.find(explaining, partner, some)
-            assert await requests_store.list_request_ids_by_document_id(explaining, [some]) == {}
+            assert await requests_store.load_request_ids_by_document_id(explaining, [some]) == {}
         assert explaining.scans() <= {"validation_request_document"}, explaining.scans()
         assert {"evidence_pkey", f"{RECORD}_pending"} <= explaining.indexes()
 

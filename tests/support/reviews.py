@@ -40,7 +40,7 @@ class VerificationCase:
         found = await verifications_store.find_for_update(tx, ALL_PARTNERS, subject_id)
         return ReviewSubject(KIND, found.id, found.partner_id) if found else None
 
-    async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    async def load_names_by_subject_id(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         """None."""
         return {}
 

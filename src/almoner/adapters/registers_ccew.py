@@ -27,7 +27,7 @@ from almoner.adapters.registers_ccew_tables import (
     TABLES,
     ExtractRow,
     ExtractTable,
-    find_table_file_indexes,
+    map_tables_to_file_indexes,
     parse_charity_number,
     read_rows,
 )
@@ -87,7 +87,7 @@ class CcewReader:
 
     def data_date(self, files: Sequence[SourceFile]) -> datetime | None:
         """The date on which the extract was made, from its first row."""
-        first = next(read_rows(EXTRACT, files[find_table_file_indexes(files)[CHARITY.name]], 0), None)
+        first = next(read_rows(EXTRACT, files[map_tables_to_file_indexes(files)[CHARITY.name]], 0), None)
         return parse_date(first.values[0]) if isinstance(first, ExtractRow) else None
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
@@ -95,7 +95,7 @@ class CcewReader:
 
         Missing tables are noted in the load.
         """
-        places = find_table_file_indexes(files)
+        places = map_tables_to_file_indexes(files)
         with open_table_join() as join:
             for name, table in TABLES.items():
                 if name in places:

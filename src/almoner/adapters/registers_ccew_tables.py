@@ -129,7 +129,7 @@ _SKIPPED_TABLES: Final = frozenset({"charity_trustee", "charity_policy"})
 """Trustees are persons; the extract has only the names of policies."""
 
 
-def find_table_file_indexes(files: Sequence[SourceFile]) -> dict[str, int]:
+def map_tables_to_file_indexes(files: Sequence[SourceFile]) -> dict[str, int]:
     """Find the file of each table by the publisher's names. Raises ImportRefused."""
     places: dict[str, int] = {}
     for place, file in enumerate(files):

@@ -112,7 +112,7 @@ async def list_partners(tx: Tx) -> Table:
     `card testing until` column shows when this requirement ends.
     """
     found = await partner_service.list_accounts(tx)
-    tested = await card_testing.list_active_alert_ends_by_partner(tx)
+    tested = await card_testing.load_active_alert_expiries_by_partner(tx)
     return Table(
         ("partner", "name", "created", "card testing until", "paused since"),
         [
@@ -264,7 +264,7 @@ async def set_rate_limits(
                 await officer.record_audit_entry(
                     tx, scope.id, "partner.rate_limit_set", partner, kind=kind, rate_limit=limit
                 )
-        own = await key_service.list_rate_limits(tx, scope)
+        own = await key_service.load_rate_limits_by_key_kind(tx, scope)
     defaults = settings.read_settings().rate_limits_by_key_kind
     return Table(
         ("kind", "rate limit", "default"),

@@ -262,5 +262,5 @@ async def ensure_independent_operator(tx: Tx, caller: CommandCaller, *others: st
 
 async def build_display_name_lookup(tx: Tx, actor_ids: Iterable[str | None]) -> Callable[[str | None], str | None]:
     """Return a function that looks up the display name of the person who made a decision."""
-    names = await operators.find_display_names(tx, actor_ids)
+    names = await operators.load_display_names_by_operator_id(tx, actor_ids)
     return lambda by: f"{names[by]} ({by})" if by and by in names else by

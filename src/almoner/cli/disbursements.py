@@ -388,7 +388,7 @@ async def release_holds(
     whose = f" for {partner}" if partner else ""
     with _explain_unknown_organisation(organisation):
         scope, organisation_id = _parse_partner_and_nonprofit(tx, partner, organisation)
-    seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
+    seen = await disbursements.lock_and_fingerprint_holds(tx, scope, organisation_id)
     of = _audited(scope)
     agreed = await require_two_person_approval_if_enabled(
         tx, caller, "finance", "disbursements.release", f"{organisation}{whose}", seen, reported, of

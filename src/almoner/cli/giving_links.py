@@ -25,7 +25,7 @@ async def list_refusals(
 ) -> Table:
     """List nonprofits that have opted out of giving links, newest first."""
     found = await giving_links.list_opt_outs(tx, limit)
-    names = await organisations.find_display_names(tx, ALL_PARTNERS, [one.organisation_id for one in found])
+    names = await organisations.load_display_names_by_id(tx, ALL_PARTNERS, [one.organisation_id for one in found])
     by = await build_display_name_lookup(tx, [one.refused_by for one in found])
     return Table(
         ("organisation", "name", "since", "recorded by", "reason"),

@@ -301,7 +301,7 @@ async def approve_verification(tx: Tx, caller: CommandCaller, verification: Veri
     reported = _checked(note)
     one = await _find(tx, verification)
     named_so = tx.ids.encode(ID, one.id)
-    seen = await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
+    seen = await verifications.compute_approval_fingerprint(tx, ALL_PARTNERS, one.id)
     agreed = await require_two_person_approval_if_enabled(
         tx, caller, "reviewer", "verification.approve", named_so, seen, reported, one.partner_id
     )

@@ -231,7 +231,7 @@ async def _list_pending_merges(tx: Tx) -> list[_PendingMerge]:
         if (decision := _decision_of(approval)) and first.has_role("administrator")
     ]
     wanted = [one for *_, ids in pending for one in ids if one is not None]
-    records = await organisations.find_records_even_if_merged(tx, ALL_PARTNERS, wanted) if wanted else {}
+    records = await organisations.load_records_by_id_even_if_merged(tx, ALL_PARTNERS, wanted) if wanted else {}
     found = []
     for decision, approval, first, ids in pending:
         pair = [records[one] for one in ids if one in records]

@@ -137,7 +137,7 @@ class OrganisationPages:
         async with self._context.db.read() as tx:
             found = await organisations.list_unpublished_organisations(tx, before, query.limit + 1)
             shown = found[: query.limit]
-            partner_names = await partners.find_names(tx, [one.partner_id for one in shown])
+            partner_names = await partners.load_partner_names_by_id(tx, [one.partner_id for one in shown])
             rows = [
                 ListRow(
                     organisation_path(tx, one.id),
@@ -191,7 +191,7 @@ class OrganisationPages:
             LabelledValue(label, name, href=home + organisation_path(tx, other))
             for label, other in (("Branch of", one.branch_of), ("Succeeded by", one.succeeded_by))
             if other
-            for name in (await organisations.find_display_names(tx, ALL_PARTNERS, [other])).values()
+            for name in (await organisations.load_display_names_by_id(tx, ALL_PARTNERS, [other])).values()
         ]
         currencies = ", ".join(one.donation_currencies)
         return [
@@ -302,7 +302,7 @@ def _offered(
 async def _notices(tx: Tx, one: Organisation) -> list[str]:
     if one.partner_id is None:
         return []
-    names = await partners.find_names(tx, [one.partner_id])
+    names = await partners.load_partner_names_by_id(tx, [one.partner_id])
     return [
         (
             "No register lists this organisation. Only the partner that added this record can find it: "

@@ -112,7 +112,7 @@ class RegisterPages:
 
     async def _facts_of(self, tx: Tx, load: RegisterImport, *, compare: bool) -> dict[str, Any]:
         decision = await registers.find_decision(tx, load.id)
-        names = await operators.find_display_names(tx, [decision.decided_by] if decision else [])
+        names = await operators.load_display_names_by_operator_id(tx, [decision.decided_by] if decision else [])
         difference = None
         if compare and (before := await registers.find_previous_import(tx, load)) is not None:
             ignored = await registers.list_ignored_columns(tx, load.source)

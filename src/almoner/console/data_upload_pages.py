@@ -165,7 +165,7 @@ class UploadPages:
                 upload = await import_uploads.find_upload(tx, imports.kind, upload_id)
                 if upload is None:
                     raise NotFound
-                names = await operators.find_display_names(tx, [upload.uploaded_by])
+                names = await operators.load_display_names_by_operator_id(tx, [upload.uploaded_by])
                 notices = await _notices(tx, upload)
                 page = RecordPage(
                     upload.file_name,

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.domain import OPERATORS_HOME
 from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
-from almoner.access.members.audit_texts import AuditTexts, find_display_names
+from almoner.access.members.audit_texts import AuditTexts, load_display_names_by_id
 from almoner.access.operators import service as operators
 from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.audit_words import DEPLOYMENT_ACTIONS
@@ -200,12 +200,14 @@ class AuditPages:
     async def _names(self, tx: Tx, entries: list[AuditEntry]) -> Mapping[str, str]:
         """The display names of all operators and members in these entries, by ID."""
         found = dict(
-            await operators.find_display_names(tx, {text for one in entries for text in (one.actor.id, one.subject)})
+            await operators.load_display_names_by_operator_id(
+                tx, {text for one in entries for text in (one.actor.id, one.subject)}
+            )
         )
         for scope in {one.scope for one in entries} - {DEPLOYMENT}:
             own = [one for one in entries if one.scope == scope]
             actors, subjects = [one.actor for one in own], [one.subject for one in own]
-            found |= await find_display_names(tx, Partner(scope), actors, subjects)
+            found |= await load_display_names_by_id(tx, Partner(scope), actors, subjects)
         return found
 
 

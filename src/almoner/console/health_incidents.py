@@ -94,7 +94,9 @@ class IncidentPages:
         incident_id = self._context.parse_id_from_path(visitor, ID)
         async with self._context.db.read() as tx:
             found = await _find(tx, incident_id)
-            names = await operators.find_display_names(tx, [update.written_by for update in found.updates])
+            names = await operators.load_display_names_by_operator_id(
+                tx, [update.written_by for update in found.updates]
+            )
         own = f"{PATH}/{self._context.format_id(ID, found.id)}"
         actions = []
         if found.resolved_at is None and visitor.person.has_role(*ADMINISTRATORS):

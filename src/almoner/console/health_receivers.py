@@ -57,7 +57,7 @@ class WebhookReceiverPages:
         async with self._context.db.read() as tx:
             found = await subscriptions.list_unhealthy_receivers(tx, status, after, query.limit + 1)
             lanes = {one.id: domain.delivery_lanes(one.id) for one in found}
-            waiting = await dead_jobs.list_lane_backlogs(tx, [lane for all_ in lanes.values() for lane in all_])
+            waiting = await dead_jobs.load_backlogs_by_lane(tx, [lane for all_ in lanes.values() for lane in all_])
             counts = await subscriptions.count_unhealthy_receivers(tx)
         rows = []
         for one in found[: query.limit]:
@@ -81,7 +81,7 @@ class WebhookReceiverPages:
             one = await subscriptions.find_unhealthy_receiver(tx, receiver_id)
             if one is None:
                 raise NotFound
-            waiting = await dead_jobs.list_lane_backlogs(tx, domain.delivery_lanes(one.id))
+            waiting = await dead_jobs.load_backlogs_by_lane(tx, domain.delivery_lanes(one.id))
         health = one.health
         facts = [
             LabelledValue("Partner", f"{one.partner_name} ({self._context.format_id('partner', one.partner_id)})"),

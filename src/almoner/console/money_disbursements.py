@@ -26,7 +26,7 @@ from almoner.console.money_records import (
     amount_fact,
     build_fixed_explanation,
     build_list_page,
-    find_organisation_names,
+    load_organisation_names_by_id,
     parse_cursor,
     parse_filter_choice,
     parse_filter_id,
@@ -77,8 +77,8 @@ async def _get(tx: Tx, disbursement_id: UUID) -> Disbursement:
 
 
 async def _facts(tx: Tx, one: Disbursement) -> Sequence[LabelledValue]:
-    names = await find_organisation_names(tx, [(one.partner_id, one.organisation_id)])
-    partner = (await partners.find_names(tx, [one.partner_id]))[one.partner_id]
+    names = await load_organisation_names_by_id(tx, [(one.partner_id, one.organisation_id)])
+    partner = (await partners.load_partner_names_by_id(tx, [one.partner_id]))[one.partner_id]
     return [
         LabelledValue("Nonprofit", names.get(one.organisation_id)),
         LabelledValue("Nonprofit ID", tx.ids.encode("organisation", one.organisation_id)),
@@ -253,7 +253,7 @@ class DisbursementPages:
             )
             found = await disbursements.list_for_operators(tx, filters, after, query.limit + 1)
             total = await disbursements.count_for_operators(tx, filters, MOST_COUNTED)
-            names = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in found])
+            names = await load_organisation_names_by_id(tx, [(one.partner_id, one.organisation_id) for one in found])
             rows = [(one.id, self._row(tx, one, names)) for one in found]
             return build_list_page(tx, _TYPE, rows, query.limit, total)
 

@@ -226,7 +226,7 @@ class DisputePages:
             one = await self._kind.get_from_url(self._context, tx, visitor)
             evidence = await dispute_evidence.get(tx, one.id)
             deciders = [one.decided_by, evidence.requested_by, *(file.uploaded_by for file in evidence.files)]
-            names = await operators.find_display_names(tx, deciders)
+            names = await operators.load_display_names_by_operator_id(tx, deciders)
             steps = [
                 TimelineStep("Opened by the donor's bank", "done", iso_timestamp(one.opened_at)),
                 TimelineStep("Recorded", "done", iso_timestamp(one.received_at)),

@@ -10,7 +10,7 @@ from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.money_records import ActingOperator, amount_fact, donor_name, find_organisation_names
+from almoner.console.money_records import ActingOperator, amount_fact, donor_name, load_organisation_names_by_id
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.reassignments.domain import (
     MAX_REASON_LENGTH,
@@ -162,7 +162,7 @@ async def _describe_cancellation(_tx: Tx, _visitor: SignedInRequest) -> ActionPa
 async def _find_donation(tx: Tx, text: str) -> Donation | None:
     if (donation_id := tx.ids.decode("donation", text.strip())) is None:
         return None
-    return (await donations.find_many(tx, [donation_id])).get(donation_id)
+    return (await donations.load_donations_by_id(tx, [donation_id])).get(donation_id)
 
 
 def _organisation_id(tx: Tx, text: str) -> UUID:
@@ -172,7 +172,7 @@ def _organisation_id(tx: Tx, text: str) -> UUID:
 
 
 async def _facts(tx: Tx, donation: Donation) -> list[LabelledValue]:
-    names = await find_organisation_names(tx, [(donation.partner_id, donation.organisation_id)])
+    names = await load_organisation_names_by_id(tx, [(donation.partner_id, donation.organisation_id)])
     return [
         LabelledValue("Nonprofit now", names.get(donation.organisation_id)),
         LabelledValue("Donor", donor_name(donation)),

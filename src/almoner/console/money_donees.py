@@ -52,7 +52,7 @@ async def _get(tx: Tx, donee_id: UUID) -> Donee:
 
 async def _facts(tx: Tx, one: Donee) -> Sequence[LabelledValue]:
     return [
-        LabelledValue("Partner", (await partners.find_names(tx, [one.partner_id]))[one.partner_id]),
+        LabelledValue("Partner", (await partners.load_partner_names_by_id(tx, [one.partner_id]))[one.partner_id]),
         LabelledValue("Partner ID", tx.ids.encode("partner", one.partner_id)),
         LabelledValue("Legal name", one.legal_name),
         LabelledValue("Postal address", one.address),
@@ -175,7 +175,7 @@ class ReceiptDoneePages:
         async with self._context.db.read() as tx:
             found = await receipts.list_donees(tx, after, query.limit + 1)
             shown = found[: query.limit]
-            names = await partners.find_names(tx, [one.partner_id for one in shown])
+            names = await partners.load_partner_names_by_id(tx, [one.partner_id for one in shown])
             rows = [
                 ListRow(
                     _KIND.page_path(tx, one),

@@ -25,7 +25,7 @@ from almoner.console.money_records import (
     build_decider_name_lookup,
     build_fixed_explanation,
     build_list_page,
-    find_organisation_names,
+    load_organisation_names_by_id,
     parse_cursor,
     parse_filter_choice,
     show_record,
@@ -404,7 +404,7 @@ class PaymentFilePages:
         self, tx: Tx, currency: str, homeless: Sequence[Disbursement], held: Sequence[Disbursement]
     ) -> str:
         some = [*homeless, *held][:20]
-        names = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in some])
+        names = await load_organisation_names_by_id(tx, [(one.partner_id, one.organisation_id) for one in some])
         reasons = [f"No disbursements are due in {currency}."]
         for found, why in ((homeless, "has no approved payee account"), (held, "is on hold")):
             reasons += [f"{names.get(one.organisation_id)} {why}." for one in found[:20]]

@@ -34,7 +34,7 @@ from almoner.console.money_records import (
     build_decider_name_lookup,
     build_fixed_explanation,
     build_list_page,
-    find_organisation_names,
+    load_organisation_names_by_id,
     parse_cursor,
     parse_entered_amount,
     parse_filter_choice,
@@ -75,7 +75,7 @@ def _pounds(minor: int | None) -> Money | None:
 
 
 async def _facts(tx: Tx, claim: GiftAidClaim) -> Sequence[LabelledValue]:
-    names = await find_organisation_names(tx, [(None, claim.organisation_id)])
+    names = await load_organisation_names_by_id(tx, [(None, claim.organisation_id)])
     return [
         LabelledValue("Charity", names.get(claim.organisation_id)),
         LabelledValue("Charity ID", tx.ids.encode("organisation", claim.organisation_id)),
@@ -271,7 +271,7 @@ class GiftAidClaimPages:
             charity = parse_filter_id(tx, query, "charity", "organisation")
             found = await gift_aid_claims.list_for_operators(tx, status, charity, after, query.limit + 1)
             total = await gift_aid_claims.count_for_operators(tx, status, charity, MOST_COUNTED)
-            names = await find_organisation_names(tx, [(None, one.organisation_id) for one in found])
+            names = await load_organisation_names_by_id(tx, [(None, one.organisation_id) for one in found])
             rows = [
                 (
                     one.id,

@@ -24,7 +24,7 @@ from almoner.console.money_records import (
     FIRST,
     ActingOperator,
     build_decider_name_lookup,
-    find_organisation_names,
+    load_organisation_names_by_id,
 )
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import MAX_NOTE_LENGTH, DisbursementError, DisbursementHold
@@ -92,8 +92,10 @@ class HoldPages:
             total = await disbursements.count_active_holds(tx)
             shown = [one for _, one in found[: query.limit]]
             following = str(found[query.limit - 1][0]) if len(found) > query.limit else None
-            names = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in shown])
-            partner_names = await partners.find_names(tx, [one.partner_id for one in shown if one.partner_id])
+            names = await load_organisation_names_by_id(tx, [(one.partner_id, one.organisation_id) for one in shown])
+            partner_names = await partners.load_partner_names_by_id(
+                tx, [one.partner_id for one in shown if one.partner_id]
+            )
             by = await build_decider_name_lookup(tx, [one.decided_by for one in shown])
             rows = [
                 ListRow(
@@ -131,7 +133,7 @@ class HoldPages:
         ]
         if not held:
             raise NotFound
-        names = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in held])
+        names = await load_organisation_names_by_id(tx, [(one.partner_id, one.organisation_id) for one in held])
         by = await build_decider_name_lookup(tx, [one.decided_by for one in held])
         facts = [LabelledValue("Nonprofit", names.get(organisation_id))]
         facts += [
@@ -162,7 +164,7 @@ class HoldPages:
         officer, organisation = ActingOperator(self._context, visitor), tx.ids.encode("organisation", organisation_id)
         whose = f" for {tx.ids.encode('partner', scope.id)}" if isinstance(scope, Partner) else ""
         of = scope.id if isinstance(scope, Partner) else DEPLOYMENT
-        seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
+        seen = await disbursements.lock_and_fingerprint_holds(tx, scope, organisation_id)
         agreed = await officer.confirm_with_second_operator(
             tx, of, "disbursements.release", f"{organisation}{whose}", seen, entered_values["note"], mandatory=False
         )

@@ -17,7 +17,7 @@ from almoner.console.links import FINANCE
 from almoner.console.lists import SignedAmount
 from almoner.console.money_ledger_accounts import NONPROFIT_KINDS, NonprofitAccountPages
 from almoner.console.money_ledger_accounts import PATH as NONPROFIT_ACCOUNTS
-from almoner.console.money_records import ActingOperator, find_organisation_names
+from almoner.console.money_records import ActingOperator, load_organisation_names_by_id
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import (
     AccountBalance,
@@ -271,7 +271,7 @@ class LedgerPages:
 
     async def _names(self, tx: Tx, found: Sequence[PostedTransfer]) -> dict[UUID, str]:
         sides = {side.organisation_id for one in found for side in (one.debit, one.credit) if side.organisation_id}
-        return await find_organisation_names(tx, [(None, one) for one in sides])
+        return await load_organisation_names_by_id(tx, [(None, one) for one in sides])
 
     def _line(self, one: PostedTransfer, names: dict[UUID, str], key: str | None) -> _Line:
         sign = -1 if key is not None and one.credit.key == key else 1

@@ -17,7 +17,7 @@ from almoner.console.lists import (
     SignedAmount,
     parse_number_cursor,
 )
-from almoner.console.money_records import find_organisation_names, parse_filter_choice, parse_filter_id
+from almoner.console.money_records import load_organisation_names_by_id, parse_filter_choice, parse_filter_id
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import AccountBalance, AccountKind, LedgerAccount
 from almoner.kit.money import EXPONENTS
@@ -89,7 +89,7 @@ class NonprofitAccountPages:
 
     async def _rows(self, tx: Tx, found: Sequence[AccountBalance]) -> list[ListRow]:
         owners = [one.account.organisation_id for one in found if one.account.organisation_id]
-        names = await find_organisation_names(tx, [(None, owner) for owner in owners])
+        names = await load_organisation_names_by_id(tx, [(None, owner) for owner in owners])
         return [
             ListRow(
                 f"/ledger/account?key={one.account.key}",

@@ -139,7 +139,7 @@ _KIND: Final = RecordKind(
     path=_PATH,
     id_type=_TYPE,
     name="Bank statement line",
-    get=bank_statements.get_details,
+    get=bank_statements.get_line_details,
     record_id=lambda one: one.line.id,
     facts=_facts,
     actions=(
@@ -302,7 +302,7 @@ def _booked(visitor: SignedInRequest) -> str:
 
 
 async def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> RecordTable:
-    given = await donations.find_many(tx, [one.record_id for one in proposed if one.kind == "donation"])
+    given = await donations.load_donations_by_id(tx, [one.record_id for one in proposed if one.kind == "donation"])
     rows = []
     for one in proposed:
         record = _record_name(tx, one)

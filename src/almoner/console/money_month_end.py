@@ -96,7 +96,7 @@ class MonthEndPages:
         ``banked``: the currencies in which the ledger has a bank account.
         """
         words, path = f"Statements until {last}", "/bank-statements"
-        covered = await bank_statements.last_covered_day_by_account_and_currency(tx)
+        covered = await bank_statements.load_last_covered_days_by_account_and_currency(tx)
         own = self._context.services.own_accounts or {}
         reached: dict[str, date] = {}
         for (_, currency), day in covered.items():

@@ -14,7 +14,7 @@ from almoner.access.operators.domain import Approval
 from almoner.access.people.domain import Person
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.money_records import FIRST, WAITS, build_decider_name_lookup, find_organisation_names
+from almoner.console.money_records import FIRST, WAITS, build_decider_name_lookup, load_organisation_names_by_id
 from almoner.console.operator_start_page import StartPageLine
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.refunds import service as refunds
@@ -97,7 +97,7 @@ async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingS
     ]
     files = list(await payment_files.list_for_operators(tx, "created", None, _LISTED))
     accounts = await payee_bank_accounts.list_for_operators(tx, "proposed", None, None, _LISTED)
-    names = await find_organisation_names(tx, [(None, one.organisation_id) for one in accounts])
+    names = await load_organisation_names_by_id(tx, [(None, one.organisation_id) for one in accounts])
     shown = await build_decider_name_lookup(
         tx, [*(one.created_by for one in files), *(one.proposed.by for one in accounts)]
     )
@@ -156,8 +156,12 @@ async def _list_valid_approvals(tx: Tx) -> list[tuple[Approval, Person]]:
     ]
     sent = {one.subject: tx.ids.decode("disbursement", one.subject) for one, _ in found if one.action == _CONFIRM}
     held = {one.subject: _decode_hold(tx, one.subject) for one, _ in found if one.action == _RELEASE}
-    of_sent = await disbursements.find_sent_fingerprints(tx, [one for one in sent.values() if one is not None])
-    of_holds = await disbursements.find_hold_fingerprints(tx, [one for one in held.values() if one is not None])
+    of_sent = await disbursements.load_sent_disbursement_fingerprints_by_id(
+        tx, [one for one in sent.values() if one is not None]
+    )
+    of_holds = await disbursements.load_hold_fingerprints_by_organisation_and_partner(
+        tx, [one for one in held.values() if one is not None]
+    )
     current = {subject: of_sent.get(one) for subject, one in sent.items() if one is not None}
     current |= {subject: of_holds.get(one) for subject, one in held.items() if one is not None}
     return [(one, first) for one, first in found if one.fingerprint == current.get(one.subject)]

@@ -21,7 +21,7 @@ from almoner.console.money_records import (
     build_decider_name_lookup,
     build_fixed_explanation,
     build_list_page,
-    find_organisation_names,
+    load_organisation_names_by_id,
     parse_cursor,
     parse_filter_choice,
     parse_filter_id,
@@ -256,7 +256,7 @@ class PayeeAccountPages:
             nonprofit = parse_filter_id(tx, query, "nonprofit", "organisation")
             found = await payee_bank_accounts.list_for_operators(tx, status, nonprofit, after, query.limit + 1)
             total = await payee_bank_accounts.count_for_operators(tx, status, nonprofit, MOST_COUNTED)
-            names = await find_organisation_names(tx, [(None, one.organisation_id) for one in found])
+            names = await load_organisation_names_by_id(tx, [(None, one.organisation_id) for one in found])
             rows = [
                 (
                     one.id,

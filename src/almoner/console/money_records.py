@@ -302,7 +302,7 @@ def timestamp_fact(label: str, at: Any) -> LabelledValue:
     return LabelledValue(label, iso_timestamp(at) if at else None, "moment")
 
 
-async def find_organisation_names(
+async def load_organisation_names_by_id(
     tx: Tx, partner_and_organisation_ids: Iterable[tuple[UUID | None, UUID]]
 ) -> dict[UUID, str]:
     """The display names of nonprofits, by ID.
@@ -315,7 +315,7 @@ async def find_organisation_names(
     found: dict[UUID, str] = {}
     for partner_id, ids in by_partner.items():
         scope: Partner | AllPartners = Partner(partner_id) if partner_id else ALL_PARTNERS
-        found |= await organisations.find_display_names(tx, scope, ids)
+        found |= await organisations.load_display_names_by_id(tx, scope, ids)
     return found
 
 
@@ -327,7 +327,7 @@ def donor_name(donation: Donation | None) -> str | None:
 
 async def build_decider_name_lookup(tx: Tx, decider_ids: Iterable[str | None]) -> Callable[[str | None], str | None]:
     """A function that returns who made a decision: an operator's display name, or the stored text, such as a rule."""
-    names = await operators.find_display_names(tx, decider_ids)
+    names = await operators.load_display_names_by_operator_id(tx, decider_ids)
     return lambda by: names.get(by, by) if by else None
 
 

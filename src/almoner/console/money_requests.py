@@ -102,7 +102,7 @@ async def _get_payment(tx: Tx, payment_id: UUID) -> _Payment:
 
 
 async def _facts(tx: Tx, one: DonationRequest) -> Sequence[LabelledValue]:
-    partner = (await partners.find_names(tx, [one.partner_id]))[one.partner_id]
+    partner = (await partners.load_partner_names_by_id(tx, [one.partner_id]))[one.partner_id]
     return [
         LabelledValue("Partner", partner),
         LabelledValue("Partner ID", tx.ids.encode("partner", one.partner_id)),
@@ -118,7 +118,7 @@ async def _facts(tx: Tx, one: DonationRequest) -> Sequence[LabelledValue]:
 
 
 async def _payment_facts(tx: Tx, one: _Payment) -> Sequence[LabelledValue]:
-    partner = (await partners.find_names(tx, [one.request.partner_id]))[one.request.partner_id]
+    partner = (await partners.load_partner_names_by_id(tx, [one.request.partner_id]))[one.request.partner_id]
     payment = one.payment
     return [
         LabelledValue("Partner", partner),
@@ -332,7 +332,7 @@ class DonationRequestPages:
             partner_id = parse_filter_id(tx, query, "partner", "partner")
             found = await donation_requests.list_for_operators(tx, status, partner_id, after, query.limit + 1)
             total = await donation_requests.count_for_operators(tx, status, partner_id, MOST_COUNTED)
-            names = await partners.find_names(tx, [one.partner_id for one in found])
+            names = await partners.load_partner_names_by_id(tx, [one.partner_id for one in found])
             rows = [(one.id, _row(tx, one, names)) for one in found]
             return build_list_page(tx, _TYPE, rows, query.limit, total)
 
@@ -341,9 +341,9 @@ class DonationRequestPages:
         async with self._context.db.read() as tx:
             found = await donation_requests.list_held_overpayments(tx, after, query.limit + 1)
             total, _ = await donation_requests.held_overpayment_count_and_oldest(tx, MOST_COUNTED + 1)
-            paid = await donation_requests.find_many(tx, [one.donation_request_id for one in found])
+            paid = await donation_requests.load_donation_requests_by_id(tx, [one.donation_request_id for one in found])
             shown = [_Payment(one, paid[one.donation_request_id]) for one in found]
-            names = await partners.find_names(tx, [one.request.partner_id for one in shown])
+            names = await partners.load_partner_names_by_id(tx, [one.request.partner_id for one in shown])
             rows = [
                 (
                     one.payment.id,

@@ -69,8 +69,8 @@ class _Origin:
 
 async def _load_origins(tx: Tx, found: Sequence[UnallocatedPayment]) -> dict[UUID, _Origin]:
     """The origin of each payment: of a bank transfer from its statement, otherwise the donor of its donation."""
-    moved = await bank_statements.find_movements_of_unallocated_payments(tx, [one.id for one in found])
-    named = await donations.find_many(tx, [one.donation_id for one in found if one.donation_id])
+    moved = await bank_statements.load_bank_transactions_by_unallocated_payment(tx, [one.id for one in found])
+    named = await donations.load_donations_by_id(tx, [one.donation_id for one in found if one.donation_id])
     origins = {}
     for one in found:
         movement, donation = moved.get(one.id), named.get(one.donation_id) if one.donation_id else None

@@ -96,7 +96,7 @@ class _PartnerPages:
         async with self._context.db.read() as tx:
             found = await partners.list_accounts_page(tx, name, after, query.limit + 1)
             total = await partners.count_accounts(tx, name)
-            tested = await card_testing.list_active_alert_ends_by_partner(tx)
+            tested = await card_testing.load_active_alert_expiries_by_partner(tx)
         rows = []
         for one in found[: query.limit]:
             text = self._context.format_id("partner", one.id)
@@ -168,8 +168,8 @@ class _PartnerPages:
             groups = await members.list_groups_with_sizes(tx, scope, limit=_GROUPS + 1)
             provider, redirect = await sso.find(tx, scope), sso.redirect_uri(tx, scope)
             held = await keys.list_by_partner(tx, scope)
-            limits = await partners.list_support_refund_limits(tx, scope)
-            rates = await keys.list_rate_limits(tx, scope)
+            limits = await partners.load_support_refund_limits_by_currency(tx, scope)
+            rates = await keys.load_rate_limits_by_key_kind(tx, scope)
             text = tx.ids.encode("partner", account.id)
             real_now = tx.real_now
         shown = people[:_MEMBERS]

@@ -269,7 +269,7 @@ class _Acts:
         """The action to change the partner's own rate limits."""
 
         async def fields(tx: Tx, account: PartnerAccount) -> Sequence[ActionField]:
-            own = await keys.list_rate_limits(tx, Partner(account.id))
+            own = await keys.load_rate_limits_by_key_kind(tx, Partner(account.id))
             return [
                 ActionField(
                     kind,

@@ -172,9 +172,9 @@ class CasePages:
         decided = [one.decision.by for one in view.history.decisions]
         others = [one.decision.decision.by for one in known.related_decisions if one.decision]
         written = [*(one.by for one in known.notes), *(one.by for one in view.conflicts)]
-        names = await operators.find_display_names(tx, [view.claimed_by, *decided, *others, *written])
+        names = await operators.load_display_names_by_operator_id(tx, [view.claimed_by, *decided, *others, *written])
         by = self._context.operator_id(visitor)
-        awaited = await submissions.list_awaited_evidence(tx, view.subject.kind, [view.subject.id])
+        awaited = await submissions.load_requested_evidence_by_check_record_id(tx, view.subject.kind, [view.subject.id])
         waits = view.history.current_open_review
         return {
             "dossier": dossier_links(

@@ -23,7 +23,7 @@ from almoner.console.lists import (
     build_time_sorted_page,
     parse_time_cursor,
 )
-from almoner.console.money_records import find_organisation_names
+from almoner.console.money_records import load_organisation_names_by_id
 from almoner.console.operator_start_page import StartPageLine, StartPageSection
 from almoner.console.review_cases import CasePages
 from almoner.console.review_decisions import DecisionPages
@@ -38,7 +38,7 @@ from almoner.console.review_verifications import (
     TYPE,
     VERIFICATIONS,
     DonationRecipientVerificationPages,
-    find_first_approvers,
+    load_first_approvers_by_verification_id,
 )
 from almoner.console.review_words import (
     EVIDENCE_WORDS,
@@ -90,7 +90,7 @@ _VIEWS: Final[Sequence[tuple[str, Mapping[str, str]]]] = (
 async def _count_open(tx: Tx) -> tuple[int, datetime | None]:
     counted = [
         await reviews.count_open_reviews_up_to(tx, MOST_COUNTED + 1),
-        *(await verifications.count_waiting_verifications_and_flags_up_to(tx, MOST_COUNTED + 1)).values(),
+        *(await verifications.load_capped_waiting_counts_and_oldest_times_by_kind(tx, MOST_COUNTED + 1)).values(),
     ]
     return sum(count for count, _ in counted), min((oldest for _, oldest in counted if oldest), default=None)
 
@@ -125,7 +125,7 @@ def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
         by = context.operator_id(visitor)
         counted = await reviews.count_open_reviews_by_filter(tx, by, MOST_COUNTED + 1)
         answered = await reviews.count_reviews_with_received_evidence_up_to(tx, MOST_COUNTED + 1)
-        beside = await verifications.count_waiting_verifications_and_flags_up_to(tx, MOST_COUNTED + 1)
+        beside = await verifications.load_capped_waiting_counts_and_oldest_times_by_kind(tx, MOST_COUNTED + 1)
         lines = [
             StartPageLine("Claimed by you", f"{REVIEWS}?holder=mine", *counted["claimed"]),
             StartPageLine("Overdue", f"{REVIEWS}?due=overdue", *counted["overdue"]),
@@ -213,9 +213,11 @@ class _ReviewQueue:
             beside = await self._list_verifications_and_flags(tx, query.filters, filters, query.limit + 1, after)
             cases = query.filters.get("kind") not in VERIFICATION_WORDS
             found = await reviews.list_open_reviews(tx, filters, query.limit + 1, after) if cases else []
-            names = await operators.find_display_names(tx, [one.claimant_at(tx.real_now) for one in found])
+            names = await operators.load_display_names_by_operator_id(
+                tx, [one.claimant_at(tx.real_now) for one in found]
+            )
             ids = [*(one.subject.partner_id for one in found), *(one.partner_id for one in beside)]
-            partner_names = await partners.find_names(tx, ids)
+            partner_names = await partners.load_partner_names_by_id(tx, ids)
             texts = _QueueTexts(
                 await self._find_names(tx, found),
                 await _describe_missing_evidence(tx, found),
@@ -223,8 +225,12 @@ class _ReviewQueue:
                 names,
                 partner_names,
             )
-            nonprofits = await find_organisation_names(tx, [(one.partner_id, one.organisation_id) for one in beside])
-            approved = await find_first_approvers(tx, [one.id for one in beside if one.kind != "verification_flag"])
+            nonprofits = await load_organisation_names_by_id(
+                tx, [(one.partner_id, one.organisation_id) for one in beside]
+            )
+            approved = await load_first_approvers_by_verification_id(
+                tx, [one.id for one in beside if one.kind != "verification_flag"]
+            )
             rows = [(one.asked_at, one.id, self._row(tx, one, texts)) for one in found]
             rows += [
                 (one.since, one.id, _verification_row(tx, one, nonprofits, partner_names, approved)) for one in beside
@@ -276,7 +282,7 @@ class _ReviewQueue:
         """Whom each case is about, by the ID of its record."""
         names: dict[UUID, str] = {}
         for kind, ids in _ids_by_kind(found).items():
-            names |= await self._context.services.review_handlers[kind].find_names(tx, ids)
+            names |= await self._context.services.review_handlers[kind].load_names_by_subject_id(tx, ids)
         return names
 
     def _row(self, tx: Tx, one: Review, texts: _QueueTexts) -> ListRow:
@@ -313,7 +319,9 @@ async def _describe_missing_evidence(tx: Tx, found: Sequence[Review]) -> dict[UU
     """The evidence that each applicant was asked for and has not sent, by the ID of the record."""
     missing: dict[UUID, str] = {}
     for kind, ids in _ids_by_kind(found).items():
-        for subject_id, awaited in (await submissions.list_awaited_evidence(tx, kind, ids)).items():
+        for subject_id, awaited in (
+            await submissions.load_requested_evidence_by_check_record_id(tx, kind, ids)
+        ).items():
             missing[subject_id] = ", ".join(EVIDENCE_WORDS[one.evidence] for one in awaited)
     return missing
 
@@ -325,7 +333,7 @@ def _verification_row(
     partner_names: Mapping[UUID, str],
     approved: Mapping[UUID, Person],
 ) -> ListRow:
-    """The row of a verification or a flag in the review queue. ``approved``: from ``find_first_approvers``."""
+    """The row of a verification or a flag in the review queue. ``approved``: the first approvers, by verification."""
     flagged = one.kind == "verification_flag"
     name = tx.ids.encode(FLAG_TYPE if flagged else TYPE, one.id)
     values = (

@@ -72,7 +72,7 @@ class ReviewStatisticsPage:
             hourly = await reviews.list_decision_counts_by_reviewer(tx, since)
             agreed = await reviews.list_second_look_agreement(tx, since)
             reasons = await reviews.list_reason_statistics(tx, since)
-            names = await operators.find_display_names(
+            names = await operators.load_display_names_by_operator_id(
                 tx, [*(one[0] for one in hourly), *(one.reviewer for one in agreed)]
             )
         fastest = max((count / hours for _, _, count, hours in hourly), default=1)

@@ -149,7 +149,7 @@ async def find_next_waiting_item(
     """The next verification or flag after this position that waits for this operator; None if there is none."""
     while found := await verifications.list_waiting_review_items(tx, _PAGE, after_position=after):
         ids = [one.id for one in found if one.kind == "monetary_donation_verification"]
-        approvers = await find_first_approvers(tx, ids)
+        approvers = await load_first_approvers_by_verification_id(tx, ids)
         asked = await organisation_confirmations.list_ids_only_awaiting_answer(tx, ids)
         for one in found:
             if one.has_first_review:
@@ -166,7 +166,7 @@ def _is_operator(tx: Tx, person: Person | None, operator_id: str) -> bool:
     return person is not None and tx.ids.encode(operators.ID, person.id) == operator_id
 
 
-async def find_first_approvers(tx: Tx, verification_ids: Sequence[UUID]) -> dict[UUID, Person]:
+async def load_first_approvers_by_verification_id(tx: Tx, verification_ids: Sequence[UUID]) -> dict[UUID, Person]:
     """The reviewers who gave the first of two approvals, by verification.
 
     Without approvals of evidence that has changed since, and without those of operators who are no longer reviewers: a
@@ -178,7 +178,7 @@ async def find_first_approvers(tx: Tx, verification_ids: Sequence[UUID]) -> dict
         for one, first in await operators.list_pending_approvals(tx, _APPROVAL, list(subjects))
         if first.has_role("reviewer")
     }
-    current = await verifications.find_fingerprints_for_approval(tx, list(pending))
+    current = await verifications.load_approval_fingerprints_by_verification_id(tx, list(pending))
     return {id_: first for id_, (seen, first) in pending.items() if seen == current.get(id_)}
 
 
@@ -359,13 +359,13 @@ async def _about_clearing(tx: Tx, one: _Flagged) -> Sequence[str]:
 
 
 async def _first_approver(tx: Tx, one: MonetaryDonationVerification) -> Person | None:
-    return (await find_first_approvers(tx, [one.id])).get(one.id)
+    return (await load_first_approvers_by_verification_id(tx, [one.id])).get(one.id)
 
 
 async def _approve(
     tx: Tx, officer: ActingOperator, one: MonetaryDonationVerification, entered_values: Mapping[str, str]
 ) -> str | None:
-    seen = await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
+    seen = await verifications.compute_approval_fingerprint(tx, ALL_PARTNERS, one.id)
     name = tx.ids.encode(TYPE, one.id)
     agreed = await officer.confirm_with_second_operator(
         tx, one.partner_id, _APPROVAL, name, seen, entered_values["note"], mandatory=False

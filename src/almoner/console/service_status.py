@@ -91,7 +91,7 @@ async def load_status(tx: Tx, email_kinds: frozenset[str]) -> ServiceStatus:
     """Load the status of the service. ``email_kinds``: the kinds of jobs that send an email."""
     alive = [one for one in await processes.list_processes(tx) if one.is_alive(tx.real_now)]
     failed = {_PARTS_OF_CHECKS.get(check.name) for one in alive for check in one.checks if check.status == "failed"}
-    lags = _lags(await dead_jobs.find_oldest_due_times_by_kind(tx), email_kinds, tx.now)
+    lags = _lags(await dead_jobs.load_oldest_due_times_by_kind(tx), email_kinds, tx.now)
     event_lag = timedelta(seconds=await dispatcher.dispatch_lag_seconds(tx))
     if event_lag > _MAX_EVENT_LAG:
         lags["webhooks"] = max(event_lag, lags.get("webhooks", timedelta()))

@@ -124,7 +124,7 @@ class DonationPages:
         if not visitor.person.has_role(*REFUNDERS):
             return 0
         async with self._context.db.read() as tx:
-            limits = await partners.list_support_refund_limits(tx, partner_from_request(visitor))
+            limits = await partners.load_support_refund_limits_by_currency(tx, partner_from_request(visitor))
         gone = donation["refundedAmount"] or 0
         return max(0, min(left, limits.get(donation["currencyCode"], 0) - gone))
 
@@ -199,7 +199,7 @@ class DonationPages:
         async with self._context.db.read() as tx:
             donation_id = self._context.parse_id("donation", donation["id"])
             found = await store.list_donor_data_accesses(tx, partner, donation_id, _VIEWS)
-            known = await people.find_many(tx, member_realm(partner), {view.person_id for view in found})
+            known = await people.load_people_by_id(tx, member_realm(partner), {view.person_id for view in found})
         return [
             {
                 "who": known[view.person_id].display_name if view.person_id in known else None,

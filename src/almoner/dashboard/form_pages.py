@@ -177,7 +177,7 @@ class RecordFormPages:
 
     async def _nonprofits(self, visitor: SignedInRequest, ticked: Sequence[str]) -> Choices:
         """The selected nonprofits, then search results."""
-        names = await self._records.load_organisation_names(visitor, ticked)
+        names = await self._records.load_organisation_names_by_id(visitor, ticked)
         found: Sequence[Record] = ()
         if (wanted := visitor.form_value(_FIND).strip()[:500]) and visitor.form_value("do") == _FIND:
             asked = [("query", wanted), ("acceptsDonations", "true"), ("pageSize", str(_HITS))]

@@ -59,7 +59,7 @@ class HomePages:
         partner = partner_from_request(visitor)
         async with self._context.db.read() as tx:
             today = tx.now.date()
-            counts = await donations.count_paid_by_day(tx, partner, charts.chart_start_date(today))
+            counts = await donations.load_paid_donation_counts_by_day(tx, partner, charts.chart_start_date(today))
         latest = await self._calls.list_page(visitor, DONATIONS.call, [("pageSize", str(_LAST))])
         return render_page(
             self._context,

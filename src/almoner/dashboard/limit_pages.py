@@ -76,7 +76,7 @@ class UsageLimitPages:
             made = await keys.count_requests(tx, partner, (now - _MINUTE, now - _HOUR, now - _DAY))
             refused = await keys.count_rate_limited_requests(tx, partner)
             sizes = await _size_limits(tx, partner, visitor)
-            own = await keys.list_rate_limits(tx, partner)
+            own = await keys.load_rate_limits_by_key_kind(tx, partner)
         usage = [self._usage(key, own.get(key.kind), made, refused, texts) for key in known]
         total = KeyUsage("", (), _in_words(made, made.totals, texts), _in_words(refused, refused.totals, texts)[0])
         return render_page(

@@ -280,9 +280,9 @@ class RecordPages:
         parts = [part for record in records for part in (record, record.get("eventData") or {})]
         given = {name for part in parts if isinstance(name := part.get("organisationId"), str)}
         given |= {name for part in parts for name in part.get("organisationIds") or ()}
-        return await self.load_organisation_names(visitor, given)
+        return await self.load_organisation_names_by_id(visitor, given)
 
-    async def load_organisation_names(
+    async def load_organisation_names_by_id(
         self, visitor: SignedInRequest, organisation_ids: Collection[str]
     ) -> dict[str, str]:
         """The display names of organisations by ID; unknown ones are left out."""
@@ -290,7 +290,9 @@ class RecordPages:
             parsed = {
                 name: id_ for name in organisation_ids if (id_ := tx.ids.decode("organisation", name)) is not None
             }
-            called = await organisations.find_display_names(tx, partner_from_request(visitor), set(parsed.values()))
+            called = await organisations.load_display_names_by_id(
+                tx, partner_from_request(visitor), set(parsed.values())
+            )
         return {name: called[id_] for name, id_ in parsed.items() if id_ in called}
 
 

@@ -35,7 +35,7 @@ class RefundLimitPages:
         locale = texts.language.locale
         async with self._context.db.read() as tx:
             account = await partners.get(tx, partner)
-            limits = await partners.list_support_refund_limits(tx, partner)
+            limits = await partners.load_support_refund_limits_by_currency(tx, partner)
         currencies = sorted({*account.settlement_currencies, *limits})
         wanted: dict[str, int | None] = {}
         for currency in currencies if visitor.form else ():
@@ -72,7 +72,7 @@ class RefundLimitPages:
     async def _apply(self, tx: Tx, visitor: SignedInRequest, wanted: dict[str, int | None]) -> None:
         """Store the changes, and record them in the audit log."""
         partner, by = partner_from_request(visitor), self._context.audit_context(visitor)
-        before = await partners.list_support_refund_limits(tx, partner)
+        before = await partners.load_support_refund_limits_by_currency(tx, partner)
         for currency, minor in wanted.items():
             if before.get(currency) == minor:
                 continue

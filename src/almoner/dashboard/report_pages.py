@@ -174,7 +174,7 @@ async def _rows_with_names(
     if report is None or report.made_at is None:
         return []
     rows = build_report_rows(layout, await reports.list_lines(tx, report))
-    called = await organisations.find_display_names(
+    called = await organisations.load_display_names_by_id(
         tx, partner_from_request(visitor), {row.organisation_id for row in rows}
     )
     named = [

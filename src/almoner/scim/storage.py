@@ -128,7 +128,7 @@ class PostgresStorage(AsyncScimStorage):
         for kind in dict.fromkeys(kind for kind, _ in places):
             links = resources.includes_memberships(kind, self._model(kind), request)
             ids = [id_ for of, id_ in places if of == kind]
-            rows |= await store.find_many(self._tx, self._partner, kind, ids, include_memberships=links)
+            rows |= await store.load_resources_by_id(self._tx, self._partner, kind, ids, include_memberships=links)
         found = [rows[id_] for _, id_ in places if id_ in rows]
         plain = self._plain and not resources.is_partial_response(request)
         make = resources.resource_json if plain else resources.build_resource

@@ -66,7 +66,7 @@ async def find_for_update(tx: Tx, partner: Partner, kind: Kind, id_: UUID) -> St
     return _row(kind, row, links=False) if row else None
 
 
-async def find_many(
+async def load_resources_by_id(
     tx: Tx, partner: Partner, kind: Kind, ids: Sequence[UUID], *, include_memberships: bool
 ) -> dict[UUID, StoredResource]:
     """Some users or groups by their ids."""

@@ -15,7 +15,7 @@ from almoner.access.keys.domain import (
 )
 from almoner.access.keys.store import list_by_partner as list_by_partner
 from almoner.access.keys.store import list_expiring as list_expiring
-from almoner.access.keys.store import list_rate_limits as list_rate_limits
+from almoner.access.keys.store import load_rate_limits_by_key_kind as load_rate_limits_by_key_kind
 from almoner.access.keys.store import record_key_uses as record_key_uses
 from almoner.access.keys.store_requests import count_requests as count_requests
 from almoner.access.keys.store_requests import find_request as find_request
@@ -101,7 +101,7 @@ async def set_rate_limits(tx: Tx, partner: Partner, rates: Mapping[Kind, Rate | 
 
     The limits apply to each key on its own, within a second.
     """
-    before = await store.list_rate_limits(tx, partner)
+    before = await store.load_rate_limits_by_key_kind(tx, partner)
     changed = {kind: rate for kind, rate in rates.items() if rate != before.get(kind)}
     for kind, rate in changed.items():
         await store.set_rate_limit(tx, partner, kind, rate)

@@ -133,7 +133,7 @@ async def record_key_uses(tx: Tx, key_uses: Sequence[tuple[UUID, datetime, str, 
     )
 
 
-async def list_rate_limits(tx: Tx, partner: Partner) -> dict[Kind, Rate]:
+async def load_rate_limits_by_key_kind(tx: Tx, partner: Partner) -> dict[Kind, Rate]:
     """The partner's own rate limits by kind of key; the deployment's applies to other kinds."""
     rows = await tx.fetch(
         "select key_kind, per_second, burst from partner_rate_limit where partner_id = $1", partner.id

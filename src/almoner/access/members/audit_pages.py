@@ -93,7 +93,7 @@ class AuditPages:
             entries, more = trim_to_page_size(found)
             actors = await audit.list_actors(tx, partner.id, _MOST_CHOICES)
             actions = await audit.list_actions(tx, partner.id, _MOST_CHOICES)
-            names = await audit_texts.find_display_names(
+            names = await audit_texts.load_display_names_by_id(
                 tx, partner, [*actors, *(one.actor for one in entries)], _mentioned(entries)
             )
             head = await audit_chain.get_chain_status(tx, partner.id)

@@ -28,14 +28,14 @@ _OWN_PATHS: Final = {"member": "/members", "apikey": "/keys"}
 """Paths of records whose names are known until they are deleted."""
 
 
-async def find_display_names(
+async def load_display_names_by_id(
     tx: Tx, partner: Partner, actors: Iterable[Actor], subjects: Iterable[str]
 ) -> Mapping[str, str]:
     """Display names of members and API keys, by ID. Deleted ones have none."""
     texts = {*(actor.id for actor in actors), *subjects}
     persons = {found: text for text in texts if (found := tx.ids.decode("member", text))}
     called = {found: text for text in texts if (found := tx.ids.decode("apikey", text))}
-    members = await people.find_many(tx, member_realm(partner), persons) if persons else {}
+    members = await people.load_people_by_id(tx, member_realm(partner), persons) if persons else {}
     held = await keys.list_by_partner(tx, partner) if called else []
     named = {persons[one.id]: one.display_name for one in members.values()}
     return named | {called[key.id]: f"“{key.name}”" for key in held if key.id in called}

@@ -148,7 +148,7 @@ class MemberPages:
                 one = await service.get_member(tx, partner, person_id)
             except NoSuchPerson:
                 raise NotFound from None
-            groups = (await service.list_groups_of_people(tx, partner, [person_id]))[person_id]
+            groups = (await service.load_groups_by_person_id(tx, partner, [person_id]))[person_id]
             bound = await identities.list_by_person(tx, one.person)
         typed = {"name": one.person.display_name, "email": one.person.email or ""}
         if pressed == "change":

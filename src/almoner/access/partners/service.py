@@ -7,10 +7,12 @@ from urllib.parse import urlsplit
 from almoner.access.partners import store
 from almoner.access.partners.domain import PartnerAccount, Period
 from almoner.access.partners.store import count_accounts as count_accounts
-from almoner.access.partners.store import find_names as find_names
 from almoner.access.partners.store import list_accounts_page as list_accounts_page
 from almoner.access.partners.store import list_paused_ids as list_paused_ids
-from almoner.access.partners.store import list_support_refund_limits as list_support_refund_limits
+from almoner.access.partners.store import load_partner_names_by_id as load_partner_names_by_id
+from almoner.access.partners.store import (
+    load_support_refund_limits_by_currency as load_support_refund_limits_by_currency,
+)
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import EXPONENTS
 from almoner.platform.database.transactions import Partner, Tx

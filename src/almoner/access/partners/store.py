@@ -58,7 +58,7 @@ async def find(tx: Tx, partner: Partner) -> PartnerAccount | None:
     return _account(row) if row else None
 
 
-async def find_names(tx: Tx, partner_ids: Collection[UUID]) -> dict[UUID, str]:
+async def load_partner_names_by_id(tx: Tx, partner_ids: Collection[UUID]) -> dict[UUID, str]:
     """The names of partners, by ID."""
     rows = await tx.fetch("select id, name from partner where id = any($1::uuid[])", list(partner_ids))
     return {row[0]: row[1] for row in rows}
@@ -149,7 +149,7 @@ async def count_accounts(tx: Tx, name: str | None) -> int:
     return found
 
 
-async def list_support_refund_limits(tx: Tx, partner: Partner) -> dict[str, int]:
+async def load_support_refund_limits_by_currency(tx: Tx, partner: Partner) -> dict[str, int]:
     """The most that support may refund of one donation, in minor units by currency."""
     rows = await tx.fetch(
         "select currency, amount_minor from support_refund_limit where partner_id = $1 order by currency", partner.id

@@ -42,7 +42,7 @@ async def get(tx: Tx, realm: Realm, person_id: UUID) -> Person:
     return person
 
 
-async def find_many(tx: Tx, realm: Realm, person_ids: Iterable[UUID]) -> Mapping[UUID, Person]:
+async def load_people_by_id(tx: Tx, realm: Realm, person_ids: Iterable[UUID]) -> Mapping[UUID, Person]:
     """Those of the people who belong to the realm, by ID."""
     return {person.id: person for person in await store.list_people_with_ids(tx, realm, list(person_ids))}
 
@@ -116,9 +116,9 @@ async def clear_sso_roles(tx: Tx, realm: Realm) -> None:
     await store.clear_sso_roles(tx, realm)
 
 
-async def roles_by_source(tx: Tx, person: Person) -> Mapping[str, frozenset[str]]:
+async def load_roles_by_source(tx: Tx, person: Person) -> Mapping[str, frozenset[str]]:
     """A person's roles by source: ``granted`` or ``provider``; roles from groups are not included."""
-    return await store.roles_by_source(tx, person.realm, person.id)
+    return await store.load_roles_by_source(tx, person.realm, person.id)
 
 
 async def has_had_credentials(tx: Tx, person: Person) -> bool:

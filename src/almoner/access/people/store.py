@@ -176,7 +176,7 @@ async def clear_sso_roles(tx: Tx, realm: Realm) -> None:
     await tx.execute("delete from person_role where realm = $1 and source = 'provider'", realm.id)
 
 
-async def roles_by_source(tx: Tx, realm: Realm, person_id: UUID) -> Mapping[str, frozenset[str]]:
+async def load_roles_by_source(tx: Tx, realm: Realm, person_id: UUID) -> Mapping[str, frozenset[str]]:
     """A person's roles by source: ``granted`` or ``provider``."""
     rows = await tx.fetch(
         "select source, array_agg(role) as roles from person_role where realm = $1 and person_id = $2 group by source",

@@ -152,7 +152,7 @@ async def _reassigned_to(tx: Tx, donation: Donation) -> ReassignedOrganisation |
     )
 
 
-async def find_receipts_by_donation(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
+async def load_receipts_by_donation(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
     """The receipts of these donations, by donation."""
     return {
         receipt.donation_id: receipt for receipt in await store.list_receipts_of_donations(tx, partner, donation_ids)

@@ -34,16 +34,16 @@ async def get(tx: Tx, partner: Partner, category_id: UUID) -> Category:
     return category
 
 
-async def list_by_organisation(
+async def load_categories_by_organisation(
     tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
 ) -> dict[UUID, list[Category]]:
     """The partner's categories of each organisation, by creation; organisations in none are omitted."""
-    return await store.list_by_organisation(tx, partner, organisation_ids) if organisation_ids else {}
+    return await store.load_categories_by_organisation(tx, partner, organisation_ids) if organisation_ids else {}
 
 
-async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners that have each of these organisations in a category (settled 6)."""
-    return await store.list_partner_ids_by_organisation(tx, organisation_ids)
+    return await store.load_partner_ids_by_organisation(tx, organisation_ids)
 
 
 async def update(

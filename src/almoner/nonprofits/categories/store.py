@@ -91,7 +91,7 @@ async def list_page(tx: Tx, partner: Partner, page_: RequestedPage) -> tuple[lis
     return [_category(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def list_by_organisation(
+async def load_categories_by_organisation(
     tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
 ) -> dict[UUID, list[Category]]:
     """The partner's categories by organisation, in order of creation."""
@@ -148,7 +148,7 @@ async def remove_organisation(tx: Tx, partner: Partner, category_id: UUID, organ
 
 
 @across_partners("followers")
-async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners that have each of these organisations in a category."""
     rows = await tx.fetch(
         "select distinct organisation_id, partner_id from category_member where organisation_id = any($1::uuid[])",

@@ -134,9 +134,11 @@ def _reversal_kind(before: OrganisationStatusOverride) -> str:
 
 async def _apply_principals(tx: Tx, load_id: UUID, day: datetime, *, collected_only: bool) -> None:
     pairs = await store.list_duplicate_pairs(tx, staged_only=collected_only)
-    known: Mapping[UUID, UUID] = await store.principal_ids_of_duplicates(tx, staged_only=collected_only)
+    known: Mapping[UUID, UUID] = await store.load_primary_record_ids_by_duplicate_id(tx, staged_only=collected_only)
     bodies = (
-        await store.list_principal_candidates(tx, list({member for pair in pairs for member in pair})) if pairs else {}
+        await store.load_primary_record_candidates_by_id(tx, list({member for pair in pairs for member in pair}))
+        if pairs
+        else {}
     )
     found = domain.choose_principal_records(pairs, bodies)
     changed = [(one, found.get(one)) for one in sorted(known.keys() | found.keys()) if known.get(one) != found.get(one)]

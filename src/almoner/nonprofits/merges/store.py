@@ -235,7 +235,9 @@ async def count_ambiguous_register_links(tx: Tx, source: str) -> int:
 
 
 @across_partners("registers")
-async def list_principal_candidates(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, PrincipalCandidate]:
+async def load_primary_record_candidates_by_id(
+    tx: Tx, organisation_ids: Sequence[UUID]
+) -> dict[UUID, PrincipalCandidate]:
     """The facts that decide which record of an organisation is its principal one."""
     rows = await tx.fetch(
         """
@@ -248,7 +250,7 @@ async def list_principal_candidates(tx: Tx, organisation_ids: Sequence[UUID]) ->
 
 
 @across_partners("registers")
-async def principal_ids_of_duplicates(tx: Tx, *, staged_only: bool) -> dict[UUID, UUID]:
+async def load_primary_record_ids_by_duplicate_id(tx: Tx, *, staged_only: bool) -> dict[UUID, UUID]:
     """The current principal record of each duplicate record."""
     within = _BODIES_WITHIN if staged_only else ""
     rows = await tx.fetch(f"select id, same_as from organisation where same_as is not null {within}")

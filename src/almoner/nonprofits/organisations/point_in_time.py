@@ -45,7 +45,7 @@ async def _record_as_of(tx: Tx, record: Organisation, day: datetime) -> Organisa
 
 async def _earlier_principal(tx: Tx, scope: Scope, asked: Organisation, day: datetime) -> Organisation | None:
     """The record merged with it now that was principal before this one was known; None if there is none."""
-    others = await store.principal_ids_by_record(tx, [asked.same_as or asked.id])
+    others = await store.load_primary_record_ids_by_record_id(tx, [asked.same_as or asked.id])
     records = [await store.find_record_even_if_merged(tx, scope, id_) for id_ in others if id_ != asked.id]
     found = [await _record_as_of(tx, record, day) for record in records if record is not None]
     return min((one for one in found if one is not None), key=_rank, default=None)

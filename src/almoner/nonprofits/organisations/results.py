@@ -127,7 +127,7 @@ async def _record_builder(call: ApiCall, found: OrganisationResults) -> Callable
 
 
 async def _categories(call: ApiCall, shown: Sequence[Organisation]) -> dict[UUID, list[Category]]:
-    return await categories.list_by_organisation(call.tx, call.partner, [row.id for row in shown])
+    return await categories.load_categories_by_organisation(call.tx, call.partner, [row.id for row in shown])
 
 
 async def organisation_response_with_data_date_header(

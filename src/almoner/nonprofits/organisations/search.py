@@ -219,9 +219,9 @@ async def _extend_suggestions(
     lost = [word for word in spelling.likely_misspelt_words(groups) if word in misspelt]
     unheard = [word for word in misspelt if word not in matched.similar_words]
     far = spelling.two_edit_variants_within_limit(lost)
-    similar = await store_search.similar_words(search.tx, unheard, far)
+    similar = await store_search.load_similar_words_by_word(search.tx, unheard, far)
     parts = {half for word in lost for pair in spelling.compound_splits(word) for half in pair}
-    counts = await store_search.word_counts(search.tx, sorted(parts)) if parts else {}
+    counts = await store_search.load_word_counts(search.tx, sorted(parts)) if parts else {}
     for word in lost:
         similar.setdefault(word, []).extend(spelling.known_compound_splits(word, counts))
     several = {word: [*matched.similar_words.get(word, ()), *similar.get(word, ())] for word in misspelt}

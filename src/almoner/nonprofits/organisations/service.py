@@ -39,10 +39,12 @@ from almoner.nonprofits.organisations.store import (
     find_record_by_number_even_if_merged as find_record_by_number_even_if_merged,
 )
 from almoner.nonprofits.organisations.store import find_record_even_if_merged as find_record_even_if_merged
-from almoner.nonprofits.organisations.store import find_records_even_if_merged as find_records_even_if_merged
 from almoner.nonprofits.organisations.store import list_merged_records as list_merged_records
 from almoner.nonprofits.organisations.store import (
     list_records_by_number_even_if_merged as list_records_by_number_even_if_merged,
+)
+from almoner.nonprofits.organisations.store import (
+    load_records_by_id_even_if_merged as load_records_by_id_even_if_merged,
 )
 from almoner.nonprofits.organisations.store_history import list_former_names as list_former_names
 from almoner.nonprofits.organisations.store_namesakes import NameSearch
@@ -96,11 +98,11 @@ async def get(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation:
     return organisation
 
 
-async def find_display_names(tx: Tx, scope: Scope, organisation_ids: Collection[UUID]) -> dict[UUID, str]:
+async def load_display_names_by_id(tx: Tx, scope: Scope, organisation_ids: Collection[UUID]) -> dict[UUID, str]:
     """Readable names of these organisations, except those that the scope cannot see."""
     if not organisation_ids:
         return {}
-    found = await store.find_by_ids(tx, scope, list(organisation_ids))
+    found = await store.load_organisations_by_id(tx, scope, list(organisation_ids))
     return {id_: organisation.effective_display_name for id_, organisation in found.items()}
 
 
@@ -326,20 +328,20 @@ async def notify_followers(
     tx: Tx, follower_lookups: Sequence[FollowerLookup], organisation_ids: Sequence[UUID]
 ) -> None:
     """Notify the partners that follow these organisations."""
-    records = await store.principal_ids_by_record(tx, organisation_ids)
+    records = await store.load_primary_record_ids_by_record_id(tx, organisation_ids)
     reported: dict[UUID, set[UUID]] = {}
     for followers_of in follower_lookups:
         for record, partners in (await followers_of(tx, list(records))).items():
             for partner in partners:
                 reported.setdefault(partner, set()).add(records[record])
     shown = (
-        await store.find_by_ids(tx, ALL_PARTNERS, list({id_ for ids in reported.values() for id_ in ids}))
+        await store.load_organisations_by_id(tx, ALL_PARTNERS, list({id_ for ids in reported.values() for id_ in ids}))
         if reported
         else {}
     )
     events: list[tuple[UUID, object]] = []
     for partner, ids in sorted(reported.items()):
-        own = await categories.list_by_organisation(tx, Partner(partner), list(ids))
+        own = await categories.load_categories_by_organisation(tx, Partner(partner), list(ids))
         events += [
             (partner, schemas.organisation_response(tx, shown[id_], own.get(id_, [])))
             for id_ in sorted(ids & shown.keys())
@@ -351,21 +353,21 @@ async def notify_followers(
 async def emit_organisation_updated(tx: Tx, partner: Partner, organisation_id: UUID) -> schemas.OrganisationResponse:
     """Notify one partner of an organisation, for example after a load. Raises NotFound."""
     organisation = await get(tx, partner, organisation_id)
-    own = await categories.list_by_organisation(tx, partner, [organisation.id])
+    own = await categories.load_categories_by_organisation(tx, partner, [organisation.id])
     shown = schemas.organisation_response(tx, organisation, own.get(organisation.id, []))
     await outbox.emit_event(tx, partner.id, UPDATED, shown)
     return shown
 
 
-async def find_principal_records(tx: Tx, scope: Scope, ids: Collection[UUID]) -> dict[UUID, Organisation]:
+async def load_primary_records_by_given_id(tx: Tx, scope: Scope, ids: Collection[UUID]) -> dict[UUID, Organisation]:
     """Like ``get`` for several organisations, by the ID given; without those that the scope cannot see."""
-    found = await store.find_by_ids(tx, scope, list(ids)) if ids else {}
+    found = await store.load_organisations_by_id(tx, scope, list(ids)) if ids else {}
     principal_ids = [one.same_as for one in found.values() if one.same_as is not None]
-    principals = await store.find_by_ids(tx, scope, principal_ids) if principal_ids else {}
+    principals = await store.load_organisations_by_id(tx, scope, principal_ids) if principal_ids else {}
     return {id_: one if one.same_as is None else principals.get(one.same_as, one) for id_, one in found.items()}
 
 
 async def list_by_ids(tx: Tx, scope: Scope, ids: Sequence[UUID]) -> list[Organisation]:
     """These organisations in this order, except those that the scope cannot see."""
-    records = await store.find_by_ids(tx, scope, list(ids)) if ids else {}
+    records = await store.load_organisations_by_id(tx, scope, list(ids)) if ids else {}
     return [records[id_] for id_ in ids if id_ in records]

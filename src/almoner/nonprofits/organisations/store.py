@@ -104,7 +104,7 @@ async def find_record_even_if_merged(tx: Tx, scope: Scope, organisation_id: UUID
     return _organisation(row) if row else None
 
 
-async def find_records_even_if_merged(
+async def load_records_by_id_even_if_merged(
     tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]
 ) -> dict[UUID, Organisation]:
     """``find_record_even_if_merged`` for several records, by ID."""
@@ -163,7 +163,7 @@ async def list_records_by_number_even_if_merged(
     return [_organisation(row) for row in rows]
 
 
-async def find_by_ids(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
+async def load_organisations_by_id(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
     """The organisations with these IDs that the scope can see."""
     # The sub-select hides how many IDs there are; PostgreSQL would otherwise plan each call.
     rows = await tx.fetch(
@@ -191,7 +191,7 @@ async def registry_ids_of_principal_records(
 
 
 @across_partners("registers")
-async def principal_ids_by_record(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+async def load_primary_record_ids_by_record_id(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, UUID]:
     """All records of these organisations, with the principal record of each."""
     rows = await tx.fetch(
         """

@@ -348,7 +348,7 @@ async def load_word_suggestions(
     )
 
 
-async def similar_words(
+async def load_similar_words_by_word(
     tx: Tx, misspelt_words: Sequence[str], extra_variants: Mapping[str, Sequence[str]]
 ) -> dict[str, list[WordCount]]:
     """For each word, dictionary words with one typo; for ``extra_variants`` ones, also words with similar letters.
@@ -390,7 +390,7 @@ async def similar_words(
     return found
 
 
-async def word_counts(tx: Tx, words: Sequence[str]) -> dict[str, int]:
+async def load_word_counts(tx: Tx, words: Sequence[str]) -> dict[str, int]:
     """How often each known word occurs."""
     rows = await tx.fetch(
         "select word, occurrences as n from organisation_search_term where word = any($1::text[]) and occurrences > 0",

@@ -66,7 +66,7 @@ async def import_files(
     async with db.write() as tx:
         registry = await registry_of_source(tx, source)
         await store.upsert_source(tx, registry.id, source)
-        loaded = await store.data_dates_of_imported_files(tx, source.code, [one.facts.sha256 for one in found])
+        loaded = await store.load_data_dates_by_file_hash(tx, source.code, [one.facts.sha256 for one in found])
     fresh = found if force else [one for one in found if _is_new(one, loaded, as_of)]
     if not fresh:
         return await _unchanged_load(db, source, registry, found)
@@ -150,7 +150,7 @@ class _ImportRun:
         by_file = _fills_by_file(read, await self._rejected_repeats())
         parts = _sum_fills(by_file)
         rows = sum(fills["rows"] for fills in parts.values())
-        loaded = await store.list_imported_parts(tx, self.source.code)
+        loaded = await store.load_imported_parts_by_code(tx, self.source.code)
         strays = await self._parts_named_by_mistake(parts, loaded, rows)
         parts = {part: fills for part, fills in parts.items() if part not in strays}
         parts |= {part: {"rows": 0} for part in await self._parts_to_remove(parts) if part in loaded}

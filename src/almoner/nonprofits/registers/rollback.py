@@ -52,7 +52,7 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
     rows, counts = await store_merge.create_reverted_difference_table_and_count(tx, source.code, staged, newest.id)
     await store_diff.mark_import_rolled_back(tx, newest.id)
     parts = await store_diff.restore_previous_parts(tx, source.code, newest.id)
-    standing = await store.list_imported_parts(tx, source.code)
+    standing = await store.load_imported_parts_by_code(tx, source.code)
     doing = ImportRun(
         source.code, registry_id, load_id, newest.data_as_of, rows, counts.total <= FEW_ROWS, is_rollback=True
     )

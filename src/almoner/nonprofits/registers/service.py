@@ -72,7 +72,7 @@ async def record_fetched_files(tx: Tx, import_id: UUID, fetched_files: Sequence[
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: the age of each source's data, and the outcomes of its loads."""
-    ages, loads = await store_refresh.data_ages_and_import_counts(tx)
+    ages, loads = await store_refresh.load_data_ages_and_import_counts(tx)
     for source, seconds in ages.items():
         telemetry.register_data_age.labels(source).set(seconds)
     for (source, status), count in loads.items():

@@ -63,7 +63,7 @@ async def list_unverified_sources(tx: Tx) -> frozenset[str]:
     return frozenset(row["code"] for row in await tx.fetch("select code from register_source where unverified"))
 
 
-async def list_imported_parts(tx: Tx, source: str) -> dict[str, ImportedPart]:
+async def load_imported_parts_by_code(tx: Tx, source: str) -> dict[str, ImportedPart]:
     """The current load of each part of a source."""
     rows = await tx.fetch(
         """
@@ -76,7 +76,7 @@ async def list_imported_parts(tx: Tx, source: str) -> dict[str, ImportedPart]:
     return {row["part"]: ImportedPart(row["load_id"], row["data_as_of"], row["filled_counts"]) for row in rows}
 
 
-async def data_dates_of_imported_files(tx: Tx, source: str, hashes: Sequence[bytes]) -> dict[bytes, datetime]:
+async def load_data_dates_by_file_hash(tx: Tx, source: str, hashes: Sequence[bytes]) -> dict[bytes, datetime]:
     """The currently loaded files among these, with their data dates.
 
     A file without rows of its own (a table of an extract) has its load's.

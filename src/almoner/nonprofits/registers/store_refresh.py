@@ -115,7 +115,7 @@ async def record_refresh_attempt(
     )
 
 
-async def data_ages_and_import_counts(tx: Tx) -> tuple[dict[str, float], dict[tuple[str, str], int]]:
+async def load_data_ages_and_import_counts(tx: Tx) -> tuple[dict[str, float], dict[tuple[str, str], int]]:
     """(seconds of age of each source's data, loads by source and status)."""
     ages = await tx.fetch("select code, data_as_of from register_source where data_as_of is not null")
     loads = await tx.fetch("select source, status, count(*) as n from register_load group by source, status")

@@ -19,7 +19,7 @@ def find_links(endpoints: Sequence[Endpoint]) -> Links:
     The source is the POST that creates the record or, if there is none, the list that contains it.
     """
     found: dict[str, Schema] = {}
-    for type_, source in find_endpoints_returning_ids(endpoints).items():
+    for type_, source in map_id_types_to_endpoints(endpoints).items():
         first = "/0" if source.is_list else ""
         given = f"$response.body#/data{first}/id"
         result = found.setdefault(source.operation_id, {})
@@ -29,7 +29,7 @@ def find_links(endpoints: Sequence[Endpoint]) -> Links:
     return {operation: result for operation, result in found.items() if result}
 
 
-def find_endpoints_returning_ids(endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:
+def map_id_types_to_endpoints(endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:
     """For each identifier type, the operation that returns such identifiers."""
     found: dict[str, Endpoint] = {}
     for endpoint in sorted(endpoints, key=lambda one: one.method != "POST"):

@@ -68,7 +68,7 @@ async def list_job_kind_statuses(tx: Tx) -> list[JobKindStatus]:
     return [JobKindStatus(**row) for row in rows]
 
 
-async def find_oldest_due_times_by_kind(tx: Tx) -> Mapping[str, datetime]:
+async def load_oldest_due_times_by_kind(tx: Tx) -> Mapping[str, datetime]:
     """Since when the oldest due job of each kind has waited.
 
     Jobs in a busy or paused lane wait for an outside system, such as a slow receiver, not for a worker.
@@ -102,7 +102,7 @@ class LaneBacklog:
     oldest_at: datetime
 
 
-async def list_lane_backlogs(tx: Tx, lanes: Sequence[str]) -> Mapping[str, LaneBacklog]:
+async def load_backlogs_by_lane(tx: Tx, lanes: Sequence[str]) -> Mapping[str, LaneBacklog]:
     """Count the waiting jobs in these lanes; empty lanes are left out."""
     rows = await tx.fetch(
         """

@@ -31,12 +31,12 @@ from almoner.screening.screenings.domain import (
 from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
 from almoner.screening.screenings.screener import Screener as Screener
 from almoner.screening.screenings.store import find_match as find_match
-from almoner.screening.screenings.store import find_match_names as find_match_names
 from almoner.screening.screenings.store import find_screened_subject as find_screened_subject
 from almoner.screening.screenings.store import find_subject_by_id as find_subject_by_id
-from almoner.screening.screenings.store import find_subject_names as find_subject_names
 from almoner.screening.screenings.store import list_matches as list_matches
 from almoner.screening.screenings.store import list_related_matches as list_related_matches
+from almoner.screening.screenings.store import load_names_by_match_id as load_names_by_match_id
+from almoner.screening.screenings.store import load_subject_names_by_id as load_subject_names_by_id
 from almoner.screening.screenings.store import lock_subject_by_id as lock_subject_by_id
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import SubjectKind, WatchlistImportEvent

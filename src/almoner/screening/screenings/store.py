@@ -307,14 +307,14 @@ async def find_subject_by_id(tx: Tx, stored_subject_id: UUID) -> StoredSubject |
 
 
 @across_partners("registers")
-async def find_subject_names(tx: Tx, subject_ids: Sequence[UUID]) -> dict[UUID, str]:
+async def load_subject_names_by_id(tx: Tx, subject_ids: Sequence[UUID]) -> dict[UUID, str]:
     """The first name of each of these subjects, without those that are erased."""
     rows = await tx.fetch("select id, names[1] from screening_subject where id = any($1) and not erased", subject_ids)
     return {row[0]: row[1] for row in rows}
 
 
 @across_partners("registers")
-async def find_match_names(tx: Tx, match_ids: Sequence[UUID]) -> dict[UUID, str]:
+async def load_names_by_match_id(tx: Tx, match_ids: Sequence[UUID]) -> dict[UUID, str]:
     """The first name of the subject of each of these matches, and the name that was found in the list."""
     rows = await tx.fetch(
         """

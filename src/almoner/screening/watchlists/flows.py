@@ -128,7 +128,7 @@ async def _merge(
     fetched_from: Sequence[str],
 ) -> WatchlistImport:
     before = await store.upsert_watchlist_and_lock_current_import(tx, source)
-    current = await store.find_entry_content_hashes(tx, source.code)
+    current = await store.load_entry_content_hashes_by_key(tx, source.code)
     added, removed, changed, kept = _compare(current, read, force=force)
     load = WatchlistImport(
         id=tx.new_id(),
@@ -230,7 +230,7 @@ async def retire_watchlist(tx: Tx, watchlist_code: str) -> WatchlistImport:
         raise WatchlistImportRefused(
             f"{watchlist_code!r} has no entries: `almoner watchlists status` shows the lists that are loaded"
         )
-    keys = list(await store.find_entry_content_hashes(tx, watchlist_code))
+    keys = list(await store.load_entry_content_hashes_by_key(tx, watchlist_code))
     load = WatchlistImport(
         id=tx.new_id(),
         list=watchlist_code,

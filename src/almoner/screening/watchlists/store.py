@@ -109,7 +109,7 @@ async def set_current_import(tx: Tx, watchlist_import: WatchlistImport) -> None:
     )
 
 
-async def find_entry_content_hashes(tx: Tx, watchlist_code: str) -> Mapping[str, bytes]:
+async def load_entry_content_hashes_by_key(tx: Tx, watchlist_code: str) -> Mapping[str, bytes]:
     """The content hash of each current entry, by key."""
     rows = await tx.fetch(
         "select entry_key, content_hash from watchlist_entry where list = $1 and until_load_id is null", watchlist_code

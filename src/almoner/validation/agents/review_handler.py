@@ -33,9 +33,9 @@ class AgentReviewHandler:
         """Lock the verification until the transaction ends; None if it does not exist."""
         return await service.lock_review_subject(tx, subject_id)
 
-    async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    async def load_names_by_subject_id(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         """The applicants, and the nonprofits that they represent."""
-        return await service.find_names(tx, subject_ids)
+        return await service.load_names_by_verification_id(tx, subject_ids)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Load the applicant, the nonprofit's answer, documents, and what each step found last. Raises NotFound."""

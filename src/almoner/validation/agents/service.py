@@ -38,10 +38,10 @@ from almoner.validation.agents.domain import (
     RepresentedNonprofit,
 )
 from almoner.validation.agents.schemas import AgentVerificationResponse
-from almoner.validation.agents.store import find_names as find_names
 from almoner.validation.agents.store import is_replaced as is_replaced
 from almoner.validation.agents.store import list_open_verification_ids as list_open_verification_ids
 from almoner.validation.agents.store import list_related_verifications as list_related_verifications
+from almoner.validation.agents.store import load_names_by_verification_id as load_names_by_verification_id
 from almoner.validation.agents.store import next_expiry_at as next_expiry_at
 from almoner.validation.agents.store import set_preferred_language as set_preferred_language
 from almoner.validation.agents.store_documents import (
@@ -163,7 +163,9 @@ async def get(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
     return found.with_expiry_applied(tx.now)
 
 
-async def find_many(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) -> dict[UUID, AgentVerification]:
+async def load_verifications_by_id(
+    tx: Tx, partner: Partner, verification_ids: Sequence[UUID]
+) -> dict[UUID, AgentVerification]:
     """The existing ones of these verifications, by ID."""
     found = await store.list_verifications_with_ids(tx, partner, verification_ids) if verification_ids else []
     return {verification.id: verification.with_expiry_applied(tx.now) for verification in found}

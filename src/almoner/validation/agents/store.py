@@ -129,7 +129,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> A
 
 
 @across_partners("operators")
-async def find_names(tx: Tx, verification_ids: Sequence[UUID]) -> dict[UUID, str]:
+async def load_names_by_verification_id(tx: Tx, verification_ids: Sequence[UUID]) -> dict[UUID, str]:
     """The applicants of these verifications, and the nonprofits that they represent."""
     found = map(_verification, await tx.fetch(f"{_FROM} where a.id = any($1)", verification_ids))
     return {

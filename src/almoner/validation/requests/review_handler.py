@@ -36,9 +36,9 @@ class RequestReviewHandler:
         held = await service.find_for_update(tx, ALL_PARTNERS, subject_id)
         return service.review_subject_for(held) if held else None
 
-    async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    async def load_names_by_subject_id(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         """The names of the nonprofits."""
-        return await service.find_names(tx, subject_ids)
+        return await service.load_nonprofit_names_by_request_id(tx, subject_ids)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Load the request, its last evaluation and its documents. Raises NotFound."""

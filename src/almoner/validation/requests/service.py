@@ -45,7 +45,7 @@ from almoner.validation.requests.domain import (
     ValidationRequest,
 )
 from almoner.validation.requests.schemas import ValidationRequestResponse
-from almoner.validation.requests.store import find_names as find_names
+from almoner.validation.requests.store import load_nonprofit_names_by_request_id as load_nonprofit_names_by_request_id
 from almoner.validation.requests.store import lock_request_exclusively as lock_request_exclusively
 
 Scope = Partner | AllPartners
@@ -152,7 +152,7 @@ async def find_latest_evaluation(tx: Tx, request: ValidationRequest) -> Evaluati
     return await evidence.find_latest_evaluation(tx, request.id, facts={"corrections": request.corrections})
 
 
-async def find_many(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> dict[UUID, ValidationRequest]:
+async def load_requests_by_id(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> dict[UUID, ValidationRequest]:
     """The existing ones of these requests, by ID."""
     found = await store.list_requests_with_ids(tx, partner, request_ids) if request_ids else []
     return {request.id: request for request in await _with_documents(tx, found)}
@@ -183,7 +183,7 @@ async def list_page(
 
 
 async def _with_documents(tx: Tx, requests: Sequence[ValidationRequest]) -> list[ValidationRequest]:
-    attached = await store.list_request_ids_by_document_id(tx, [request.id for request in requests]) if requests else {}
+    attached = await store.load_request_ids_by_document_id(tx, [request.id for request in requests]) if requests else {}
     if not attached:
         return list(requests)
     found: dict[UUID, list[Document]] = {}

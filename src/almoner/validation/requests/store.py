@@ -96,7 +96,7 @@ async def find(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | No
 
 
 @across_partners("operators")
-async def find_names(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, str]:
+async def load_nonprofit_names_by_request_id(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, str]:
     """The names of the nonprofits of these requests."""
     rows = await tx.fetch("select id, name from validation_request where id = any($1)", request_ids)
     return {row["id"]: row["name"] for row in rows}
@@ -302,7 +302,7 @@ async def attach_document(tx: Tx, partner: Partner, request_id: UUID, document_i
 
 
 @across_partners("followers")
-async def list_request_ids_by_document_id(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+async def load_request_ids_by_document_id(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, UUID]:
     """Among these requests, those with documents, by document ID."""
     rows = await tx.fetch(
         """

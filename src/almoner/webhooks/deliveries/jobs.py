@@ -128,8 +128,8 @@ class DeliveryWorker:
 
     async def _load_all(self, delivery_ids: Sequence[UUID]) -> list[_LoadedDelivery | None]:
         async with self._db.read() as tx:
-            found = await store.load_due_deliveries(tx, delivery_ids)
-            receivers = await subscriptions.find_active_subscriptions(
+            found = await store.load_due_deliveries_by_id(tx, delivery_ids)
+            receivers = await subscriptions.load_active_subscriptions_by_id(
                 tx, {due.subscription_id for due in found.values()}
             )
         return [

@@ -90,7 +90,7 @@ async def insert(tx: Tx, deliveries: Sequence[NewDelivery]) -> list[UUID]:
 
 
 @across_partners("sweep")
-async def load_due_deliveries(tx: Tx, delivery_ids: Sequence[UUID]) -> dict[UUID, DueDelivery]:
+async def load_due_deliveries_by_id(tx: Tx, delivery_ids: Sequence[UUID]) -> dict[UUID, DueDelivery]:
     """The given deliveries, with the bytes to send: the event's frozen payload (W7)."""
     rows = await tx.fetch(
         """

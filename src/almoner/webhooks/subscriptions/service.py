@@ -37,11 +37,11 @@ from almoner.webhooks.subscriptions.domain import (
     WebhookSubscription,
 )
 from almoner.webhooks.subscriptions.store import count_unhealthy_receivers as count_unhealthy_receivers
-from almoner.webhooks.subscriptions.store import find_active_subscriptions as find_active_subscriptions
 from almoner.webhooks.subscriptions.store import find_unhealthy_receiver as find_unhealthy_receiver
 from almoner.webhooks.subscriptions.store import list_event_subscriptions as list_event_subscriptions
 from almoner.webhooks.subscriptions.store import list_page as list_page
 from almoner.webhooks.subscriptions.store import list_unhealthy_receivers as list_unhealthy_receivers
+from almoner.webhooks.subscriptions.store import load_active_subscriptions_by_id as load_active_subscriptions_by_id
 
 
 class RemoveDeliveryLanesJob(msgspec.Struct, frozen=True):

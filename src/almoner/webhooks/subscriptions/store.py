@@ -178,7 +178,9 @@ async def list_event_subscriptions(tx: Tx, partner_ids: Collection[UUID]) -> lis
     return [EventSubscription(row["id"], row["partner_id"], row["events"]) for row in rows]
 
 
-async def find_active_subscriptions(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, WebhookSubscription]:
+async def load_active_subscriptions_by_id(
+    tx: Tx, subscription_ids: Collection[UUID]
+) -> dict[UUID, WebhookSubscription]:
     """The subscriptions that currently accept deliveries."""
     rows = await tx.fetch(
         f"""

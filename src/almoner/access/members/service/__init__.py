@@ -84,7 +84,7 @@ async def list_group_members(
     return await store.list_group_members(tx, partner, group_id, after, limit)
 
 
-async def list_groups_of_people(tx: Tx, partner: Partner, person_ids: Iterable[UUID]) -> dict[UUID, list[Group]]:
+async def load_groups_by_person_id(tx: Tx, partner: Partner, person_ids: Iterable[UUID]) -> dict[UUID, list[Group]]:
     """The groups of each of these people."""
     asked = list(person_ids)
     found: dict[UUID, list[Group]] = {person: [] for person in asked}

@@ -272,7 +272,7 @@ async def set_two_person_approval(tx: Tx, audit_context: AuditContext, *, requir
     await _record(tx, audit_context, "two_person_approval.changed", RULE, required=required)
 
 
-async def find_display_names(tx: Tx, actor_ids: Iterable[str | None]) -> Mapping[str, str]:
+async def load_display_names_by_operator_id(tx: Tx, actor_ids: Iterable[str | None]) -> Mapping[str, str]:
     """Display names, by ID, of those texts that are operator IDs."""
     found = {}
     for text in {text for text in actor_ids if text}:

@@ -157,7 +157,7 @@ async def _ensure_directory_may_claim(tx: Tx, person: Person) -> None:
     (0030).
     """
     factors = await credentials.get_authentication_factors(tx, person)
-    by_source = await people.roles_by_source(tx, person)
+    by_source = await people.load_roles_by_source(tx, person)
     linked = await store.list_linked_accounts(tx, person)
     if linked or factors.has_second_factor or await people.has_had_credentials(tx, person):
         text = "You already have another way to sign in. Use it, then connect your SSO account on your account page."

@@ -183,12 +183,12 @@ async def recover_absorbed_loss(tx: Tx, donation_id: UUID, rules: DisbursementRu
     ledger.post_at_commit(tx, transfers)
 
 
-async def list_by_payments_with_booked_line_kinds(
+async def load_disputes_and_booked_line_kinds_by_payment_id(
     tx: Tx, provider: str, provider_payment_ids: Sequence[str]
 ) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
     """The disputes of each payment, oldest first, each with the kinds of report lines booked for it."""
     found: dict[str, list[tuple[Dispute, frozenset[str]]]] = {}
-    for dispute, reported in await store.list_by_payments_with_booked_line_kinds(tx, provider, provider_payment_ids):
+    for dispute, reported in await store.list_disputes_and_booked_line_kinds(tx, provider, provider_payment_ids):
         found.setdefault(dispute.provider_payment_id, []).append((dispute, reported))
     return found
 
@@ -235,9 +235,13 @@ async def _lock_subject(
     tx: Tx, provider: str, payment: str, rules: DisbursementRules
 ) -> _DisputedDonation | _DisputedUnallocated | None:
     """Lock the donation or unallocated payment that a provider payment paid; None if there is neither."""
-    if (locked := (await suspense.lock_by_provider_payment_ids(tx, provider, [payment])).get(payment)) is not None:
+    if (
+        locked := (await suspense.lock_unallocated_payments_by_provider_payment_id(tx, provider, [payment])).get(
+            payment
+        )
+    ) is not None:
         return _DisputedUnallocated(locked)
-    paid = (await payments.find_by_provider_payment_ids(tx, provider, [payment])).get(payment)
+    paid = (await payments.load_payments_by_provider_payment_id(tx, provider, [payment])).get(payment)
     if paid is None or paid.status != "succeeded":
         return None
     return await _lock_donation(tx, paid.donation_id, rules)

@@ -98,7 +98,7 @@ from dispute where provider = $1 and provider_payment = any($2) order by id
 """
 
 
-async def list_by_payments_with_booked_line_kinds(
+async def list_disputes_and_booked_line_kinds(
     tx: Tx, provider: str, provider_payment_ids: Sequence[str]
 ) -> list[tuple[Dispute, frozenset[str]]]:
     """The disputes of several payments, each with the kinds of report lines booked for it."""

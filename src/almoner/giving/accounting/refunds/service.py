@@ -32,10 +32,10 @@ from almoner.giving.accounting.refunds.store import count_unresolved as count_un
 from almoner.giving.accounting.refunds.store import list_by_donation as list_by_donation
 from almoner.giving.accounting.refunds.store import list_for_operators as list_for_operators
 from almoner.giving.accounting.refunds.store import list_newest as list_newest
-from almoner.giving.accounting.refunds.store import (
-    list_sent_by_payments_with_booked_state as list_sent_by_payments_with_booked_state,
-)
 from almoner.giving.accounting.refunds.store import list_unresolved as list_unresolved
+from almoner.giving.accounting.refunds.store import (
+    load_sent_refunds_by_payment_id as load_sent_refunds_by_payment_id,
+)
 from almoner.giving.accounting.refunds.store import needs_resolution as needs_resolution
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import REFUNDED, Donation, InvalidState
@@ -128,7 +128,7 @@ async def begin_support_refund(
     Raises NotFound, InvalidState, IncorrectParams; Forbidden above the limit: the transaction must then be rolled back.
     """
     refund = await begin_refund(tx, partner, donation_id, amount_minor, rules)
-    limits = await partners.list_support_refund_limits(tx, partner)
+    limits = await partners.load_support_refund_limits_by_currency(tx, partner)
     limit = limits.get(refund.money.currency, 0)
     domain.ensure_within_support_limit(await donations.get(tx, partner, donation_id), limit)
     return refund
@@ -231,7 +231,9 @@ async def _record_external_refund(tx: Tx, provider: str, refund_state: ProviderR
 
     The donation leaves its unsent disbursement, so that the nonprofit is not paid as well.
     """
-    paid = (await payments.find_by_provider_payment_ids(tx, provider, [refund_state.payment])).get(refund_state.payment)
+    paid = (await payments.load_payments_by_provider_payment_id(tx, provider, [refund_state.payment])).get(
+        refund_state.payment
+    )
     if paid is not None and paid.status == "succeeded" and refund_state.live is not tx.deployment.sandbox:
         gift = await donations.get(tx, ALL_PARTNERS, paid.donation_id)
         await disbursements.enqueue_hold(

@@ -154,7 +154,7 @@ where payment_id = any($1::uuid[]) and status = 'sent' order by payment_id, ende
 """
 
 
-async def list_sent_by_payments_with_booked_state(
+async def load_sent_refunds_by_payment_id(
     tx: Tx, payment_ids: Sequence[UUID]
 ) -> Mapping[UUID, list[tuple[Refund, bool]]]:
     """Sent refunds of these payments, oldest first, each with whether a report line is booked for it."""

@@ -189,7 +189,7 @@ async def dismiss_line(tx: Tx, provider: str, reference: str, key: LineKey, *, d
 async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[SettlementLine]) -> None:
     """Book up to ``BATCH`` lines of a report, except lines that are already booked."""
     facts = await _load_matches(tx, settlement.provider, lines)
-    there = await store.find_stored_lines_by_key(tx, settlement.id, [line.payment for line in lines])
+    there = await store.load_stored_lines_by_key(tx, settlement.id, [line.payment for line in lines])
     new = [
         StoredSettlementLine(tx.new_id(), settlement.id, settlement.provider, line, None, tx.now)
         for line in lines
@@ -275,13 +275,13 @@ async def _load_matches(tx: Tx, provider: str, lines: Iterable[SettlementLine]) 
     """
     keys = [line.key for line in lines]
     named = sorted({payment for payment, _, _ in keys})
-    locked = await suspense.lock_by_provider_payment_ids(tx, provider, named)
-    paid = await payments.find_by_provider_payment_ids(tx, provider, named)
-    given = await donations.lock_donations(
+    locked = await suspense.lock_unallocated_payments_by_provider_payment_id(tx, provider, named)
+    paid = await payments.load_payments_by_provider_payment_id(tx, provider, named)
+    given = await donations.lock_donations_by_id(
         tx, [paid[name].donation_id for name in named if name in paid and name not in locked]
     )
     counted = await store.find_booked_line_kinds(tx, provider, named)
-    back = await refunds.list_sent_by_payments_with_booked_state(
+    back = await refunds.load_sent_refunds_by_payment_id(
         tx,
         [
             paid[name].id
@@ -312,7 +312,7 @@ async def _load_disputes(
 ) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
     """The disputes of the payments with dispute lines, each with the kinds of lines booked for it."""
     named = [name for name, kind, _ in keys if kind in domain.DISPUTE_KINDS]
-    return await disputes.list_by_payments_with_booked_line_kinds(tx, provider, named) if named else {}
+    return await disputes.load_disputes_and_booked_line_kinds_by_payment_id(tx, provider, named) if named else {}
 
 
 def _reconcile_lines(

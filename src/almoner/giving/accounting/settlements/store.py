@@ -197,7 +197,7 @@ async def list_newest(tx: Tx, limit: int, before: UUID | None = None) -> list[Se
     return [Settlement(*row) for row in rows]
 
 
-async def find_stored_lines_by_key(
+async def load_stored_lines_by_key(
     tx: Tx, settlement_id: UUID, provider_payment_ids: Sequence[str]
 ) -> dict[LineKey, StoredSettlementLine]:
     """The lines of a report that are already stored."""

@@ -314,7 +314,7 @@ def _ensure_posted(unallocated_payment: UnallocatedPayment) -> None:
         )
 
 
-async def lock_by_provider_payment_ids(
+async def lock_unallocated_payments_by_provider_payment_id(
     tx: Tx, provider: str, provider_payment_ids: Sequence[str]
 ) -> dict[str, UnallocatedPayment]:
     """The unallocated payments among these provider payments, locked until the transaction ends."""

@@ -138,7 +138,7 @@ async def _outgoing_refunds(
     paid = [await payments.find(tx, of) for of in dict.fromkeys(one.payment_id for one in given) if of]
     own = {of.id for of in paid if of and of.provider_payment_id == reference}
     others = {one.id for one in given if one.payment_id not in own}
-    sent = await refunds.list_sent_by_payments_with_booked_state(tx, [of.id for of in paid if of])
+    sent = await refunds.load_sent_refunds_by_payment_id(tx, [of.id for of in paid if of])
     reported = {one.id for all_ in sent.values() for one, drew in all_ if drew}
     found: list[UnallocatedPayment | Refund] = [one for one in held if one.provider_payment_id not in debited]
     found += [one for one in given if one.id not in reported]

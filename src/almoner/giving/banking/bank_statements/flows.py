@@ -144,7 +144,7 @@ async def preview_statement(tx: Tx, statement: BankStatement, max_count: int) ->
         return StatementPreview(statement, refusal_reason=str(refused))
     new = [one for one in await service.line_ids_of_statement(tx, statement) if one not in before]
     refusals = {line_id: await _match_previewed_line(tx, line_id) for line_id in new[:max_count]}
-    details = await service.list_details(tx, list(refusals))
+    details = await service.load_line_details_by_id(tx, list(refusals))
     lines = [await _previewed_line(tx, details[line_id], refusal) for line_id, refusal in refusals.items()]
     return StatementPreview(statement, len(new), len(statement.movements) - len(new), lines)
 

@@ -51,18 +51,18 @@ from almoner.giving.banking.bank_statements.store import (
 )
 from almoner.giving.banking.bank_statements.store import count_unreconciled as count_unreconciled
 from almoner.giving.banking.bank_statements.store import find_missing_provider_payout as find_missing_provider_payout
-from almoner.giving.banking.bank_statements.store import (
-    find_movements_of_unallocated_payments as find_movements_of_unallocated_payments,
-)
 from almoner.giving.banking.bank_statements.store import find_unallocated_reason as find_unallocated_reason
-from almoner.giving.banking.bank_statements.store import (
-    last_covered_day_by_account_and_currency as last_covered_day_by_account_and_currency,
-)
-from almoner.giving.banking.bank_statements.store import list_details as list_details
 from almoner.giving.banking.bank_statements.store import list_lines as list_lines
 from almoner.giving.banking.bank_statements.store import list_missing_provider_payouts as list_missing_provider_payouts
 from almoner.giving.banking.bank_statements.store import list_page as list_page
 from almoner.giving.banking.bank_statements.store import list_statements as list_statements
+from almoner.giving.banking.bank_statements.store import (
+    load_bank_transactions_by_unallocated_payment as load_bank_transactions_by_unallocated_payment,
+)
+from almoner.giving.banking.bank_statements.store import (
+    load_last_covered_days_by_account_and_currency as load_last_covered_days_by_account_and_currency,
+)
+from almoner.giving.banking.bank_statements.store import load_line_details_by_id as load_line_details_by_id
 from almoner.giving.banking.bank_statements.store import oldest_open_line_at as oldest_open_line_at
 from almoner.giving.banking.bank_statements.store_gaps import find_gap as find_gap
 from almoner.giving.banking.bank_statements.store_gaps import list_statement_gaps as list_statement_gaps
@@ -175,9 +175,9 @@ async def line_ids_of_statement(tx: Tx, statement: BankStatement) -> list[UUID]:
     return await store.line_ids_of_statement(tx, statement.account, statement.reference)
 
 
-async def get_details(tx: Tx, line_id: UUID) -> LineDetails:
+async def get_line_details(tx: Tx, line_id: UUID) -> LineDetails:
     """A line with its statement and decisions. Raises NotFound."""
-    if (found := await store.find_details(tx, line_id)) is None:
+    if (found := await store.find_line_details(tx, line_id)) is None:
         raise NotFound
     return found
 
@@ -381,7 +381,7 @@ async def _load_references(tx: Tx, line: BankLine) -> tuple[ReferencedRecords, b
     end_to_end_ids, donation_references = domain.find_end_to_end_ids(moved), domain.find_donation_references(moved)
     found = await store.find_disbursement_ids_by_end_to_end_ids(tx, end_to_end_ids) if end_to_end_ids else []
     gifts = (
-        await payments.find_by_provider_payment_ids(tx, BANK_TRANSFER, donation_references)
+        await payments.load_payments_by_provider_payment_id(tx, BANK_TRANSFER, donation_references)
         if donation_references
         else {}
     )
@@ -468,10 +468,10 @@ async def assign_line_to_named_requests(tx: Tx, line_id: UUID, entered: str, *, 
     names = entered.replace(",", " ").split()
     found = [await _find_named_request(tx, name) for name in names[: domain.MAX_COMBINED + 1]]
     if len(found) != 1:
-        domain.ensure_combination_fits((await get_details(tx, line_id)).line.movement, found)
+        domain.ensure_combination_fits((await get_line_details(tx, line_id)).line.movement, found)
     first, *others = sorted(found, key=lambda one: one.id)  # everybody locks them in this order
     await assign_line_to_request(tx, line_id, first.id, assigned_by=assigned_by)
-    payment_id, note = (await get_details(tx, line_id)).target, f"one bank transfer: {', '.join(names)}"
+    payment_id, note = (await get_line_details(tx, line_id)).target, f"one bank transfer: {', '.join(names)}"
     left = 0
     for other in others:
         assert payment_id is not None

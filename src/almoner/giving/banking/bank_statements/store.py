@@ -245,7 +245,7 @@ async def find_unallocated_reason(tx: Tx, line_id: UUID) -> UnallocatedReason | 
 _MOVEMENT_OF_LINE: Final = ", ".join(f"b.{column.strip()}" for column in _MOVEMENT.split(","))
 
 
-async def find_movements_of_unallocated_payments(
+async def load_bank_transactions_by_unallocated_payment(
     tx: Tx, unallocated_payment_ids: Sequence[UUID]
 ) -> dict[UUID, BankMovement]:
     """The bank transfers by which unallocated payments arrived; not the provider payouts that contain card payments."""
@@ -260,14 +260,14 @@ async def find_movements_of_unallocated_payments(
     return {row[0]: BankMovement(*row[1:]) for row in rows}
 
 
-async def find_details(tx: Tx, line_id: UUID) -> LineDetails | None:
+async def find_line_details(tx: Tx, line_id: UUID) -> LineDetails | None:
     """A line with its statement and decisions."""
     row = await tx.fetchrow(f"{_DETAILS} where l.id = $1", line_id)
     return LineDetails(_line(row), *row[17:22]) if row else None
 
 
-async def list_details(tx: Tx, line_ids: Sequence[UUID]) -> dict[UUID, LineDetails]:
-    """``find_details`` of several lines, by ID."""
+async def load_line_details_by_id(tx: Tx, line_ids: Sequence[UUID]) -> dict[UUID, LineDetails]:
+    """``find_line_details`` of several lines, by ID."""
     rows = await tx.fetch(f"{_DETAILS} where l.id = any($1::uuid[])", line_ids)
     return {row["id"]: LineDetails(_line(row), *row[17:22]) for row in rows}
 
@@ -319,7 +319,7 @@ async def list_statements(tx: Tx, after: UUID | None, limit: int) -> list[Import
     return [ImportedStatement(*row) for row in await tx.fetch(_STATEMENTS, after, limit)]
 
 
-async def last_covered_day_by_account_and_currency(tx: Tx) -> dict[tuple[str, str], date]:
+async def load_last_covered_days_by_account_and_currency(tx: Tx) -> dict[tuple[str, str], date]:
     """The last day that statements of each account and currency cover."""
     rows = await tx.fetch(
         "select account, currency::text, max(ends_on) from bank_statement where ends_on is not null group by 1, 2"

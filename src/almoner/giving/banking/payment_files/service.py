@@ -93,7 +93,7 @@ async def create_file(tx: Tx, own_account: OwnAccount, execution_date: date, *, 
     stopped = await store.find_disbursement_ids_on_hold(tx, [one.id for one in sent])
     held = [one for one in sent if one.id in stopped]
     waiting = [one for one in sent if one.id not in stopped]
-    homes = await payee_bank_accounts.approved_payees_by_organisation(
+    homes = await payee_bank_accounts.load_approved_payees_by_organisation(
         tx, list({one.organisation_id for one in waiting}), own_account.single_release_limit.currency
     )
     homeless = [one for one in waiting if one.organisation_id not in homes]

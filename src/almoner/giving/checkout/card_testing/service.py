@@ -24,7 +24,7 @@ from almoner.giving.checkout.card_testing.domain import (
     RateLimitReason,
 )
 from almoner.giving.checkout.card_testing.store import (
-    list_active_alert_ends_by_partner as list_active_alert_ends_by_partner,
+    load_active_alert_expiries_by_partner as load_active_alert_expiries_by_partner,
 )
 from almoner.kit.time import iso_timestamp
 from almoner.platform.crypto import Vault

@@ -212,7 +212,7 @@ async def raise_alert(tx: Tx, partner: Partner, decline_count: int, attempt_coun
 
 
 @across_partners("operators")
-async def list_active_alert_ends_by_partner(tx: Tx) -> dict[UUID, datetime]:
+async def load_active_alert_expiries_by_partner(tx: Tx) -> dict[UUID, datetime]:
     """The partners whose donors must enter a code, with the earliest end of the alert."""
     rows = await tx.fetch(
         "select partner_id, code_required_until from card_testing_alert where code_required_until > $1", tx.real_now

@@ -31,7 +31,6 @@ from almoner.giving.checkout.donation_requests.schemas import DonationRequestRes
 from almoner.giving.checkout.donation_requests.store import count_for_operators as count_for_operators
 from almoner.giving.checkout.donation_requests.store import cursor_position_of as cursor_position_of
 from almoner.giving.checkout.donation_requests.store import find_id_by_payment_reference as find_id_by_payment_reference
-from almoner.giving.checkout.donation_requests.store import find_many as find_many
 from almoner.giving.checkout.donation_requests.store import (
     held_overpayment_count_and_oldest as held_overpayment_count_and_oldest,
 )
@@ -42,6 +41,7 @@ from almoner.giving.checkout.donation_requests.store import (
     list_request_ids_awaiting_allocation as list_request_ids_awaiting_allocation,
 )
 from almoner.giving.checkout.donation_requests.store import list_request_payments as list_request_payments
+from almoner.giving.checkout.donation_requests.store import load_donation_requests_by_id as load_donation_requests_by_id
 from almoner.giving.checkout.donations import service as donations
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money, format_amount

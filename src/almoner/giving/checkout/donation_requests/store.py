@@ -120,7 +120,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> Donati
 
 
 @across_partners("operators")
-async def find_many(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, DonationRequest]:
+async def load_donation_requests_by_id(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, DonationRequest]:
     """Requests of any partner, by ID."""
     rows = await tx.fetch(f"select {_COLUMNS} from donation_request where id = any($1)", request_ids)
     return {row["id"]: _request(row) for row in rows}

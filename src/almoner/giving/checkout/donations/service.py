@@ -30,11 +30,13 @@ from almoner.giving.checkout.donations.later_donations import apply_subscription
 from almoner.giving.checkout.donations.later_donations import charge_off_session as charge_off_session
 from almoner.giving.checkout.donations.later_donations import create_later_donation as create_later_donation
 from almoner.giving.checkout.donations.schemas import DonationResponse as DonationResponse
-from almoner.giving.checkout.donations.store import find_many as find_many
 from almoner.giving.checkout.donations.store import find_uncancelled_by_session as find_uncancelled_by_session
-from almoner.giving.checkout.donations.store_lists import count_paid_by_day as count_paid_by_day
+from almoner.giving.checkout.donations.store import load_donations_by_id as load_donations_by_id
 from almoner.giving.checkout.donations.store_lists import cursor_position_of as cursor_position_of
 from almoner.giving.checkout.donations.store_lists import list_page as list_page
+from almoner.giving.checkout.donations.store_lists import (
+    load_paid_donation_counts_by_day as load_paid_donation_counts_by_day,
+)
 from almoner.giving.checkout.donations.store_money import remove_from_disbursement as remove_from_disbursement
 from almoner.giving.checkout.donations.store_money import (
     unpaid_balances_of_organisation as unpaid_balances_of_organisation,
@@ -104,9 +106,9 @@ async def next_list_totals_refresh_at(tx: Tx) -> datetime | None:
     return tx.now if await store_lists.has_stale_totals(tx) else None
 
 
-async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners with donations to each of these organisations (settled 6)."""
-    return await store.list_partner_ids_by_organisation(tx, organisation_ids)
+    return await store.load_partner_ids_by_organisation(tx, organisation_ids)
 
 
 async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: dict[str, str | None] | None) -> Donation:
@@ -412,7 +414,7 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID
     return donation
 
 
-async def lock_donations(tx: Tx, donation_ids: Sequence[UUID]) -> dict[UUID, Donation]:
+async def lock_donations_by_id(tx: Tx, donation_ids: Sequence[UUID]) -> dict[UUID, Donation]:
     """Lock donations until the transaction ends, and return them by ID."""
     return {donation.id: donation for donation in await store_money.lock_donations(tx, donation_ids)}
 

@@ -113,7 +113,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donat
 
 
 @across_partners("operators")
-async def find_many(tx: Tx, donation_ids: Sequence[UUID]) -> dict[UUID, Donation]:
+async def load_donations_by_id(tx: Tx, donation_ids: Sequence[UUID]) -> dict[UUID, Donation]:
     """Donations of any partner, by ID."""
     rows = await tx.fetch(f"select {COLUMNS} from donation where id = any($1)", donation_ids)
     return {row["id"]: donation_from_row(row) for row in rows}
@@ -420,7 +420,7 @@ async def oldest_cancelled_with_donor_at(tx: Tx) -> datetime | None:
 
 
 @across_partners("followers")
-async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners with a donation, cancelled or not, to each of these organisations."""
     rows = await tx.fetch(
         "select distinct organisation_id, partner_id from donation where organisation_id = any($1::uuid[])",

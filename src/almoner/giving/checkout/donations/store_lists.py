@@ -310,7 +310,7 @@ async def has_stale_totals(tx: Tx) -> bool:
     return bool(await tx.fetchval("select exists (select from donation_tally_change)"))
 
 
-async def count_paid_by_day(tx: Tx, partner: Partner, first_day: date) -> dict[date, int]:
+async def load_paid_donation_counts_by_day(tx: Tx, partner: Partner, first_day: date) -> dict[date, int]:
     """Count paid donations by their day of creation (UTC) since ``first_day``."""
     rows = await tx.fetch(
         f"""

@@ -232,11 +232,11 @@ class GivingLinkPages:
             raise NotFound
         found = recipients[0]
         if link.category_id is not None:
-            of = await categories.list_by_organisation(tx, opened.partner, [found.id])
+            of = await categories.load_categories_by_organisation(tx, opened.partner, [found.id])
             if link.category_id not in {one.id for one in of.get(found.id, [])}:
                 raise NotFound
         if found.ineligibility_reason is not None:
-            [name] = (await organisations.find_display_names(tx, opened.partner, [found.id])).values()
+            [name] = (await organisations.load_display_names_by_id(tx, opened.partner, [found.id])).values()
             raise LinkClosed("closed", name, opened.account)
         return found.id
 

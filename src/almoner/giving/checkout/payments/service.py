@@ -112,11 +112,11 @@ async def find_by_provider_payment(tx: Tx, provider: str, provider_payment: Prov
     return await store.find_by_provider_payment_id(tx, provider, provider_payment.id, reference)
 
 
-async def find_by_provider_payment_ids(
+async def load_payments_by_provider_payment_id(
     tx: Tx, provider: str, provider_payment_ids: Sequence[str]
 ) -> dict[str, Payment]:
     """The attempts with these provider IDs, by provider ID."""
-    found = await store.find_by_provider_payment_ids(tx, provider, provider_payment_ids)
+    found = await store.list_payments_with_provider_payment_ids(tx, provider, provider_payment_ids)
     return {payment.provider_payment_id: payment for payment in found if payment.provider_payment_id}
 
 

@@ -109,7 +109,9 @@ async def find_by_provider_payment_id(
     return _payment(row) if row else None
 
 
-async def find_by_provider_payment_ids(tx: Tx, provider: str, provider_payment_ids: Sequence[str]) -> list[Payment]:
+async def list_payments_with_provider_payment_ids(
+    tx: Tx, provider: str, provider_payment_ids: Sequence[str]
+) -> list[Payment]:
     """The attempts with these provider IDs."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from payment where provider = $1 and provider_payment = any($2)",

@@ -128,7 +128,7 @@ async def _batch_waiting_reason(
     tx: Tx, batch: DisbursementBatch, money: Money, rules: DisbursementRules
 ) -> WaitingReason | None:
     partner = Partner(batch.partner_id)
-    eligibilities = await verifications.eligibility_by_organisation(tx, partner, [batch.organisation_id])
+    eligibilities = await verifications.load_eligibility_by_organisation(tx, partner, [batch.organisation_id])
     organisation = await organisations.get(tx, partner, batch.organisation_id)
     return domain.waiting_reason_of(
         eligibilities[batch.organisation_id],
@@ -259,7 +259,7 @@ def _sent_fingerprint(sent: Disbursement) -> bytes:
     return sha256_digest(msgspec.json.encode((sent.id, sent.money.minor, sent.money.currency, sent.end_to_end_id)))
 
 
-async def find_sent_fingerprints(tx: Tx, disbursement_ids: Sequence[UUID]) -> dict[UUID, bytes]:
+async def load_sent_disbursement_fingerprints_by_id(tx: Tx, disbursement_ids: Sequence[UUID]) -> dict[UUID, bytes]:
     """The fingerprints of those of the disbursements that can be confirmed now. Locks nothing."""
     found = await store.list_sent_by_ids(tx, disbursement_ids) if disbursement_ids else []
     return {one.id: _sent_fingerprint(one) for one in found}
@@ -375,7 +375,7 @@ async def release_holds(
     return await _recheck_batches(tx, scope, organisation_id, rules)
 
 
-async def fingerprint_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> bytes:
+async def lock_and_fingerprint_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> bytes:
     """A fingerprint of the holds to release, which are locked.
 
     Raises DisbursementError if nothing is held.
@@ -388,7 +388,7 @@ def _hold_fingerprint(organisation_id: UUID, holds: Sequence[DisbursementHold]) 
     return sha256_digest(msgspec.json.encode((organisation_id, seen)))
 
 
-async def find_hold_fingerprints(
+async def load_hold_fingerprints_by_organisation_and_partner(
     tx: Tx, holds: Collection[tuple[UUID, UUID | None]]
 ) -> dict[tuple[UUID, UUID | None], bytes]:
     """The fingerprints of the holds that can be released now, by nonprofit and partner. Locks nothing.

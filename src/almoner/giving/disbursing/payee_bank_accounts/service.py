@@ -236,7 +236,7 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     telemetry.payees.set_open_checks("account", count, (tx.now - since).total_seconds() if since else 0.0)
 
 
-async def approved_payees_by_organisation(
+async def load_approved_payees_by_organisation(
     tx: Tx, organisation_ids: Sequence[UUID], currency: str
 ) -> Mapping[UUID, Payee]:
     """The approved accounts of these nonprofits in a currency."""

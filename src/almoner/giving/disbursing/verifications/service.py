@@ -51,13 +51,13 @@ from almoner.giving.disbursing.verifications.store import list_decisions as list
 from almoner.giving.disbursing.verifications.store import (
     list_ids_of_pending_and_approved as list_ids_of_pending_and_approved,
 )
-from almoner.giving.disbursing.verifications.store_findings import (
-    count_waiting_verifications_and_flags_up_to as count_waiting_verifications_and_flags_up_to,
-)
 from almoner.giving.disbursing.verifications.store_findings import list_findings as list_findings
 from almoner.giving.disbursing.verifications.store_findings import list_flags as list_flags
 from almoner.giving.disbursing.verifications.store_findings import (
     list_waiting_review_items as list_waiting_review_items,
+)
+from almoner.giving.disbursing.verifications.store_findings import (
+    load_capped_waiting_counts_and_oldest_times_by_kind as load_capped_waiting_counts_and_oldest_times_by_kind,
 )
 from almoner.giving.disbursing.verifications.store_findings import next_check_at as next_check_at
 from almoner.giving.disbursing.verifications.transitions import CHECK as CHECK
@@ -78,7 +78,7 @@ BATCH: Final = 1000  # S4
 _SANDBOX_EVIDENCE: Final = DecisionGrounds("sandbox", "A test value in organisationId asked for it.")
 
 
-async def eligibility_by_organisation(
+async def load_eligibility_by_organisation(
     tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
 ) -> dict[UUID, EligibilityStatus]:
     """For each organisation, whether the partner's donations may be disbursed (settled 5)."""
@@ -279,7 +279,7 @@ async def record_check_outcome(
     return await transitions.record_check_outcomes(tx, locked, [(check, outcome)])
 
 
-async def fingerprint_for_approval(tx: Tx, scope: Scope, verification_id: UUID) -> bytes:
+async def compute_approval_fingerprint(tx: Tx, scope: Scope, verification_id: UUID) -> bytes:
     """A fingerprint of what is approved.
 
     It is locked until the transaction ends. Raises NotFound; InvalidState if it cannot be approved, also while a watch
@@ -297,7 +297,7 @@ def _fingerprint(held: MonetaryDonationVerification, organisation: Organisation)
     return sha256_digest(msgspec.json.encode(seen))
 
 
-async def find_fingerprints_for_approval(tx: Tx, verification_ids: Sequence[UUID]) -> dict[UUID, bytes]:
+async def load_approval_fingerprints_by_verification_id(tx: Tx, verification_ids: Sequence[UUID]) -> dict[UUID, bytes]:
     """The fingerprints of what would be approved now, by ID. Locks nothing, and stores no finding.
 
     Without verifications whose status or register does not allow approval.
@@ -309,7 +309,7 @@ async def find_fingerprints_for_approval(tx: Tx, verification_ids: Sequence[UUID
     fingerprints: dict[UUID, bytes] = {}
     for partner_id, own in by_partner.items():
         ids = {one.organisation_id for one in own}
-        known = await organisations.find_principal_records(tx, Partner(partner_id), ids)
+        known = await organisations.load_primary_records_by_given_id(tx, Partner(partner_id), ids)
         for one in own:
             with suppress(InvalidState):
                 checked = _with_registration_check(tx, one, known[one.organisation_id])
@@ -419,7 +419,7 @@ async def next_expiry_at(tx: Tx) -> datetime | None:
     return await store.next_expiry_at(tx)
 
 
-async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners with a verification of each of these nonprofits, to be notified of changes (settled 6)."""
     found: dict[UUID, set[UUID]] = {}
     for _, partner_id, organisation_id in await store.list_ids_of_pending_and_approved(tx, list(organisation_ids)):
@@ -429,7 +429,7 @@ async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UU
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: waiting verifications and flags, and the age of the oldest."""
-    for kind, (count, at) in (await store_findings.count_waiting_verifications_and_flags(tx)).items():
+    for kind, (count, at) in (await store_findings.load_waiting_counts_and_first_times(tx)).items():
         since = at and (at - domain.LIFETIME if kind == "verification" else at)
         telemetry.payees.set_open_checks(kind, count, (tx.now - since).total_seconds() if since else 0.0)
 

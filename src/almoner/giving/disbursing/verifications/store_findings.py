@@ -195,7 +195,7 @@ where f.status = 'open' and v.status in ('pending', 'approved')
 
 
 @across_partners("operators")
-async def count_waiting_verifications_and_flags(tx: Tx) -> Mapping[str, tuple[int, datetime | None]]:
+async def load_waiting_counts_and_first_times(tx: Tx) -> Mapping[str, tuple[int, datetime | None]]:
     """Count waiting verifications and flags, with the first expiry and the first flag's time."""
     [pending], [flagged] = await tx.fetch(_COUNT_PENDING, tx.now), await tx.fetch(_COUNT_OPEN_FLAGS)
     return {"verification": (pending[0], pending[1]), "flag": (flagged[0], flagged[1])}
@@ -214,7 +214,7 @@ union all select 'verification_flag', count(*), min(raised_at) from (
 
 
 @across_partners("operators")
-async def count_waiting_verifications_and_flags_up_to(
+async def load_capped_waiting_counts_and_oldest_times_by_kind(
     tx: Tx, max_count: int
 ) -> Mapping[WaitingKind, tuple[int, datetime | None]]:
     """Count pending verifications and open flags up to ``max_count``, and since when the oldest has waited."""

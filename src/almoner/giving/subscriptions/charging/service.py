@@ -44,7 +44,9 @@ async def process_due_subscriptions(tx: Tx, limit: int = BATCH) -> int:
     """Process due subscriptions; returns their number."""
 
     async def process(subscriptions_: Sequence[DonationSubscription]) -> None:
-        charges = await subscriptions.find_open_charges(tx, [subscription.id for subscription in subscriptions_])
+        charges = await subscriptions.load_open_charges_by_subscription(
+            tx, [subscription.id for subscription in subscriptions_]
+        )
         for subscription in subscriptions_:
             is_partner_paused = subscription.partner_id in paused
             charge = charges.get(subscription.id)

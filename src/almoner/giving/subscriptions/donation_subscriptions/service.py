@@ -35,8 +35,10 @@ from almoner.giving.subscriptions.donation_subscriptions.store import next_proce
 from almoner.giving.subscriptions.donation_subscriptions.store import postpone_processing as postpone_processing
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import close_charge as close_charge
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import find_open_charge as find_open_charge
-from almoner.giving.subscriptions.donation_subscriptions.store_charges import find_open_charges as find_open_charges
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import insert_open_charge as insert_open_charge
+from almoner.giving.subscriptions.donation_subscriptions.store_charges import (
+    load_open_charges_by_subscription as load_open_charges_by_subscription,
+)
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import skip_dates as skip_dates
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import update_charge as update_charge
 from almoner.kit import metadata as metadata_rules

@@ -26,7 +26,7 @@ async def find_open_charge(tx: Tx, subscription_id: UUID) -> SubscriptionCharge 
     return _charge(row) if row else None
 
 
-async def find_open_charges(tx: Tx, subscription_ids: Sequence[UUID]) -> dict[UUID, SubscriptionCharge]:
+async def load_open_charges_by_subscription(tx: Tx, subscription_ids: Sequence[UUID]) -> dict[UUID, SubscriptionCharge]:
     """The open due dates of locked subscriptions that have one, by subscription."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from donation_subscription_charge where subscription_id = any($1) and status = 'open'",

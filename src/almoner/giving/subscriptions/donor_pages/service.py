@@ -61,7 +61,7 @@ async def load_regular_donations(tx: Tx, opened_subscription_id: UUID) -> Regula
     partner = Partner(opened_by.partner_id)
     plans = await subscriptions.list_by_donor(tx, partner, opened_by.email)
     plans.sort(key=lambda plan: plan.status == "cancelled")
-    receipts = await store.paid_donations_by_subscription(
+    receipts = await store.load_paid_donations_by_subscription(
         tx, partner, [subscription.id for subscription in plans], domain.RECEIPTS_SHOWN
     )
     listed = [await _shown(tx, partner, subscription, receipts.get(subscription.id, [])) for subscription in plans]

@@ -26,7 +26,7 @@ order by r.received_at desc, r.number desc
 """
 
 
-async def paid_donations_by_subscription(
+async def load_paid_donations_by_subscription(
     tx: Tx, partner: Partner, subscription_ids: Sequence[UUID], limit: int
 ) -> dict[UUID, list[PaidDonation]]:
     """The newest donations with a receipt, newest first, by subscription."""

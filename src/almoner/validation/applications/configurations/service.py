@@ -114,7 +114,9 @@ async def get(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration:
     return found
 
 
-async def find_many(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -> dict[UUID, Configuration]:
+async def load_configurations_by_id(
+    tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]
+) -> dict[UUID, Configuration]:
     """The existing ones of these configurations, by ID."""
     found = await store.list_configurations_with_ids(tx, partner, configuration_ids) if configuration_ids else []
     return {configuration.id: configuration for configuration in found}

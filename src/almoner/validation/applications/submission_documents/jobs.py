@@ -25,7 +25,7 @@ BATCH: Final = 500
 async def delete_expired_documents(retention_periods: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
     """Delete documents past their retention, and schedule the next check of others; returns how many."""
     due = await documents.lock_documents_due_for_retention_check(tx, limit)
-    ends = await store.list_evidence_outcomes(tx, [one.id for one in due])
+    ends = await store.load_evidence_outcomes_by_document_id(tx, [one.id for one in due])
     again: dict[UUID, datetime] = {}
     for document in due:
         until = retention_periods.retention_ends_at(document.created_at, ends.get(document.id, []))

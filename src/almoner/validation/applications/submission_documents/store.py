@@ -99,7 +99,7 @@ where d.document_id = any($1::uuid[])
 
 
 @across_partners("held")
-async def list_evidence_outcomes(
+async def load_evidence_outcomes_by_document_id(
     tx: Tx, document_ids: Sequence[UUID]
 ) -> dict[UUID, list[tuple[EvidenceOutcome, datetime]]]:
     """The outcomes of all records that these files are evidence for, and when, by file."""

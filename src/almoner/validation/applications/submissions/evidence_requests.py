@@ -32,7 +32,7 @@ async def lock_submissions_for_evidence_request(tx: Tx, check: Check, check_reco
     return [one for one in found if one.status == "pending" and one.applicant.email is not None]
 
 
-async def list_awaited_evidence(
+async def load_requested_evidence_by_check_record_id(
     tx: Tx, check: str, check_record_ids: Sequence[UUID]
 ) -> dict[UUID, list[RequestedEvidence]]:
     """The requested evidence for the records of a check that has not arrived, by record."""

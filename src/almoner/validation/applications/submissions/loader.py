@@ -25,22 +25,22 @@ async def load_submissions(tx: Tx, partner: Partner, rows: Sequence[Record]) -> 
     def named(column: str) -> list[UUID]:
         return list(_present(row[column] for row in rows))
 
-    known_configurations = await configurations.find_many(tx, partner, named("configuration_id"))
-    known_requests = await validation_requests.find_many(tx, partner, named("validation_request_id"))
-    known_monitoring = await monitoring.find_many(tx, partner, named("monitoring_subscription_id"))
-    known_eligibility = await eligibility.find_many(tx, partner, named("eligibility_subscription_id"))
-    known_agents = await agents.find_many(tx, partner, named("agent_verification_id"))
-    known_organisations = await store.list_organisations_by_submission(tx, [row["id"] for row in rows])
+    known_configurations = await configurations.load_configurations_by_id(tx, partner, named("configuration_id"))
+    known_requests = await validation_requests.load_requests_by_id(tx, partner, named("validation_request_id"))
+    known_monitoring = await monitoring.load_subscriptions_by_id(tx, partner, named("monitoring_subscription_id"))
+    known_eligibility = await eligibility.load_subscriptions_by_id(tx, partner, named("eligibility_subscription_id"))
+    known_agents = await agents.load_verifications_by_id(tx, partner, named("agent_verification_id"))
+    known_organisations = await store.load_organisations_by_submission(tx, [row["id"] for row in rows])
     pending = [request.id for request in known_requests.values() if request.status == "pending"]
-    evaluated = await store.list_pending_reviews(tx, pending) if pending else {}
+    evaluated = await store.load_pending_reviews_by_request_id(tx, pending) if pending else {}
     waiting = [row["id"] for row in rows if row["validation_request_id"] in evaluated]
     alone = await store.list_ids_of_submissions_that_own_their_request(tx, waiting) if waiting else set()
     attempt = [agent.id for agent in known_agents.values() if agent.status == "pending_review"]
-    asked = await store.list_unanswered_representation_request_times(tx, attempt) if attempt else {}
+    asked = await store.load_unanswered_representation_request_times_by_verification_id(tx, attempt) if attempt else {}
     answered = [row["id"] for row in rows if row["processed_at"] is not None]
     undecided = [row["id"] for row in rows if row["status"] == "pending"]
-    requested = await store.list_requested_evidence_by_check(tx, undecided) if undecided else {}
-    appeals = await store.list_latest_appeals(tx, answered) if answered else {}
+    requested = await store.load_requested_evidence_by_submission_and_check(tx, undecided) if undecided else {}
+    appeals = await store.load_latest_appeals_by_submission(tx, answered) if answered else {}
 
     def made(members: dict[str, Any]) -> Submission:
         parts = CheckRecords(

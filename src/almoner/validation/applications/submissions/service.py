@@ -48,7 +48,9 @@ from almoner.validation.applications.submissions.domain import (
     SubmissionStatus,
 )
 from almoner.validation.applications.submissions.evidence_requests import MAX_ASKED as MAX_ASKED
-from almoner.validation.applications.submissions.evidence_requests import list_awaited_evidence as list_awaited_evidence
+from almoner.validation.applications.submissions.evidence_requests import (
+    load_requested_evidence_by_check_record_id as load_requested_evidence_by_check_record_id,
+)
 from almoner.validation.applications.submissions.evidence_requests import (
     lock_submissions_for_evidence_request as lock_submissions_for_evidence_request,
 )

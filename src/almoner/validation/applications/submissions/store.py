@@ -173,7 +173,7 @@ async def lock_submissions_failed_before_acceptance(tx: Tx, validation_request_i
 
 
 @across_partners("held")
-async def list_organisations_by_submission(
+async def load_organisations_by_submission(
     tx: Tx, submission_ids: Sequence[UUID]
 ) -> dict[UUID, SubmissionOrganisation]:
     """The current organisation of each submission, from the submission or its request."""
@@ -194,7 +194,7 @@ async def list_organisations_by_submission(
 
 
 @across_partners("operators")
-async def list_pending_reviews(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, PendingReview]:
+async def load_pending_reviews_by_request_id(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, PendingReview]:
     """The last evaluation of each pending validation request, and since when it is in review.
 
     Evaluations before a correction of register or number are ignored.
@@ -278,7 +278,7 @@ async def find_email_correction_time(tx: Tx, submission_id: UUID) -> datetime | 
     return found
 
 
-async def list_unanswered_representation_request_times(
+async def load_unanswered_representation_request_times_by_verification_id(
     tx: Tx, verification_ids: Sequence[UUID]
 ) -> dict[UUID, datetime]:
     """By agent verification, when its nonprofit was asked about the applicant, if it has not answered."""
@@ -293,7 +293,7 @@ async def list_unanswered_representation_request_times(
 
 
 @across_partners("held")
-async def list_requested_evidence_by_check(
+async def load_requested_evidence_by_submission_and_check(
     tx: Tx, submission_ids: Sequence[UUID]
 ) -> dict[UUID, dict[Check, RequestedEvidence]]:
     """The evidence that reviewers requested and no readable document has answered, by submission and check."""
@@ -337,7 +337,7 @@ async def insert_evidence_request(
 
 
 @across_partners("held")
-async def list_latest_appeals(tx: Tx, submission_ids: Sequence[UUID]) -> dict[UUID, LatestAppeal]:
+async def load_latest_appeals_by_submission(tx: Tx, submission_ids: Sequence[UUID]) -> dict[UUID, LatestAppeal]:
     """The newest appeal of each submission, if there is one."""
     rows = await tx.fetch(
         """

@@ -50,9 +50,9 @@ class AppealReviewHandler:
             return None
         return service.review_subject_for(held)
 
-    async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    async def load_names_by_subject_id(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         """The names of the refused nonprofits."""
-        return await service.find_names(tx, subject_ids)
+        return await service.load_organisation_names_by_appeal_id(tx, subject_ids)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Load the applicant's text, the original decisions with their operators, and the evidence. Raises NotFound."""
@@ -114,7 +114,7 @@ class AppealReviewHandler:
 
 async def _facts(tx: Tx, appeal: Appeal, submission: Submission) -> list[Fact]:
     who = [one for one in (submission.applicant.first_name, submission.applicant.last_name) if one]
-    barred = await operators.find_display_names(tx, list(appeal.first_decided_by))
+    barred = await operators.load_display_names_by_operator_id(tx, list(appeal.first_decided_by))
     return [
         ("submission", tx.ids.encode("validationsubmission", submission.id)),
         ("status of the appeal", appeal.status),
@@ -159,7 +159,9 @@ async def _original_decisions(tx: Tx, submission: Submission) -> list[Fact]:
     for subject in subjects:
         if subject is not None:
             history = await reviews.load_review_history(tx, subject)
-            names = await operators.find_display_names(tx, [one.decision.by for one in history.decisions])
+            names = await operators.load_display_names_by_operator_id(
+                tx, [one.decision.by for one in history.decisions]
+            )
             for one in history.decisions:
                 by = names.get(one.decision.by, one.decision.by)
                 facts += _decision_facts(f"decision on {_words(subject.kind)}", one, by)

@@ -22,7 +22,9 @@ from almoner.validation.decisions.appeals import domain, schemas, store
 from almoner.validation.decisions.appeals.domain import CHANGED, Appeal, AppealChangedEvent, Appellant
 from almoner.validation.decisions.appeals.schemas import AppealResponse
 from almoner.validation.decisions.appeals.store import find_latest as find_latest
-from almoner.validation.decisions.appeals.store import find_names as find_names
+from almoner.validation.decisions.appeals.store import (
+    load_organisation_names_by_appeal_id as load_organisation_names_by_appeal_id,
+)
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewNotOpen, ReviewSubject, detect_name_script
 from almoner.validation.ongoing.eligibility import service as eligibility

@@ -63,7 +63,7 @@ async def find_for_update(tx: Tx, appeal_id: UUID) -> Appeal | None:
 
 
 @across_partners("operators")
-async def find_names(tx: Tx, appeal_ids: Sequence[UUID]) -> dict[UUID, str]:
+async def load_organisation_names_by_appeal_id(tx: Tx, appeal_ids: Sequence[UUID]) -> dict[UUID, str]:
     """The names of the nonprofits that these appeals are about."""
     rows = await tx.fetch(
         """

@@ -20,7 +20,7 @@ class ReviewHandler(Protocol):
         """Lock the record until the transaction ends; None if it does not exist."""
         ...
 
-    async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    async def load_names_by_subject_id(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         """Whom each record is about, in a few words; without those that are erased."""
         ...
 

@@ -412,7 +412,7 @@ async def _not_open_message(tx: Tx, subject: ReviewSubject) -> str:
 
 
 async def _reviewer_name(tx: Tx, by: str | None) -> str:
-    names = await operators.find_display_names(tx, [by])
+    names = await operators.load_display_names_by_operator_id(tx, [by])
     return f"{names[by]} ({by})" if by and by in names else str(by)
 
 

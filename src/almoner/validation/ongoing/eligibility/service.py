@@ -167,7 +167,9 @@ async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscri
     return found
 
 
-async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> dict[UUID, EligibilitySubscription]:
+async def load_subscriptions_by_id(
+    tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]
+) -> dict[UUID, EligibilitySubscription]:
     """The existing ones of these subscriptions, by ID."""
     found = await store.list_subscriptions_with_ids(tx, partner, subscription_ids) if subscription_ids else []
     return {subscription.id: subscription for subscription in found}
@@ -260,9 +262,9 @@ async def _lock(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubsc
     return locked
 
 
-async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners with a subscription to each of these organisations."""
-    return await store.list_partner_ids_by_organisation(tx, organisation_ids)
+    return await store.load_partner_ids_by_organisation(tx, organisation_ids)
 
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:

@@ -225,7 +225,7 @@ async def list_subscription_ids_waiting_for_requests(tx: Tx, request_ids: Sequen
 
 
 @across_partners("followers")
-async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners whose subscriptions follow each of these records."""
     rows = await tx.fetch(
         f"""

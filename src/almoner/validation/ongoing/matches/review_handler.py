@@ -39,9 +39,9 @@ class MatchReviewHandler:
         match = await screenings.lock_match(tx, subject_id)
         return service.review_subject_for(match) if match is not None else None
 
-    async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    async def load_names_by_subject_id(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         """The records, and the names that their entries are listed under."""
-        return await screenings.find_match_names(tx, subject_ids)
+        return await screenings.load_names_by_match_id(tx, subject_ids)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Load both sides, the parts of the score, and what changed since the last decision. Raises NotFound."""
@@ -112,9 +112,9 @@ class ScreeningReviewHandler:
         stored = await screenings.lock_subject_by_id(tx, subject_id)
         return service.screening_review_subject_for(stored) if stored is not None else None
 
-    async def find_names(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    async def load_names_by_subject_id(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         """The first names of the records."""
-        return await screenings.find_subject_names(tx, subject_ids)
+        return await screenings.load_subject_names_by_id(tx, subject_ids)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Load the record, why its names cannot be compared, and the lists to search. Raises NotFound."""

@@ -150,7 +150,9 @@ async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscrip
     return (await _with_newer_list_versions(tx, [found]))[0]
 
 
-async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> dict[UUID, MonitoringSubscription]:
+async def load_subscriptions_by_id(
+    tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]
+) -> dict[UUID, MonitoringSubscription]:
     """The existing ones of these subscriptions, by ID."""
     found = await store.list_subscriptions_with_ids(tx, partner, subscription_ids) if subscription_ids else []
     return {subscription.id: subscription for subscription in await _with_newer_list_versions(tx, found)}
@@ -241,9 +243,9 @@ async def simulate_results(
     )
 
 
-async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners that monitor each of these organisations, which are notified of its changes (settled 6)."""
-    return await store.list_partner_ids_by_organisation(tx, organisation_ids)
+    return await store.load_partner_ids_by_organisation(tx, organisation_ids)
 
 
 async def enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:

@@ -244,7 +244,7 @@ def cursor_position_of(subscription: MonitoringSubscription, sort: Sort) -> tupl
 
 
 @across_partners("followers")
-async def list_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners with a live subscription to each of these organisations."""
     rows = await tx.fetch(
         f"""
