@@ -12,7 +12,7 @@ import pyotp
 
 from almoner import wiring
 from almoner.access.accounts.domain import OPERATORS_HOME
-from almoner.access.credentials.service import audit_context_of_person, authenticators
+from almoner.access.credentials.service import authenticators, build_audit_context_of_person
 from almoner.access.operators import service as operators
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATOR_ROLES, OPERATORS, build_profile
@@ -101,7 +101,7 @@ async def sign_in(stage: Stage) -> Operator:
             set_up = await authenticators.begin_setup(tx, person, "Almoner")
             secret = set_up.secret.replace(" ", "")
             code = pyotp.TOTP(secret).at(tx.real_now)
-            await authenticators.confirm_setup(tx, person, code, audit_context_of_person(tx, person, None))
+            await authenticators.confirm_setup(tx, person, code, build_audit_context_of_person(tx, person, None))
             begun = await sign_ins.begin_sign_in(tx, person, "password_totp", Browser("127.0.0.1"))
             name = tx.ids.encode(operators.ID, person.id)
         return Operator(Signed(OPERATORS_HOME, f"__Host-operator={begun.secret}", secret), name)

@@ -19,7 +19,7 @@ import pyotp
 
 from almoner import wiring
 from almoner.access.accounts.domain import build_member_portal
-from almoner.access.credentials.service import audit_context_of_person, authenticators
+from almoner.access.credentials.service import authenticators, build_audit_context_of_person
 from almoner.access.people import service as people
 from almoner.access.people.domain import build_profile, member_realm
 from almoner.access.sign_ins import service as sign_ins
@@ -107,7 +107,7 @@ async def sign_in(stage: Stage, partner: Partner) -> Signed:
             set_up = await authenticators.begin_setup(tx, person, "Almoner")
             secret = set_up.secret.replace(" ", "")
             code = pyotp.TOTP(secret).at(tx.real_now)
-            await authenticators.confirm_setup(tx, person, code, audit_context_of_person(tx, person, None))
+            await authenticators.confirm_setup(tx, person, code, build_audit_context_of_person(tx, person, None))
             begun = await sign_ins.begin_sign_in(tx, person, "password_totp", Browser("127.0.0.1"))
             portal = build_member_portal(person.realm, tx.ids.encode("partner", partner.id), "")
         return Signed(portal.home, f"{portal.session_cookie_name}={begun.secret}", secret)

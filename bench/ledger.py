@@ -65,7 +65,9 @@ async def _rate(post: Post, seconds: float) -> float:
 def _ours(db: Database, organisations: list[UUID], providers: int) -> Post:
     async def post(rng: random.Random) -> None:
         provider = f"provider{rng.randrange(providers)}"
-        transfers = ledger_domain.payment_transfers(uuid4(), provider, rng.choice(organisations), Money(2500, "USD"))
+        transfers = ledger_domain.build_payment_transfers(
+            uuid4(), provider, rng.choice(organisations), Money(2500, "USD")
+        )
         async with db.write() as tx:
             ledger.post_at_commit(tx, transfers)
 

@@ -59,7 +59,7 @@ def read(path: Path) -> list[Body]:
             Body(
                 suggestions.extract_text_features(*(texts := (row["name"], row["activities"], row["objects"]))),
                 frozenset(row["UKCAT"].split(";")) & frozenset(SUB_TAGS),
-                frozenset(suggestions.sub_tags_by_uk_cat_expression(*texts)),
+                frozenset(suggestions.match_sub_tags_with_uk_cat_expressions(*texts)),
             )
             for row in csv.DictReader(file)
         ]

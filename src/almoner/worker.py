@@ -72,7 +72,7 @@ async def _record_uses_and_metrics(services: Services, stop: asyncio.Event) -> N
             await services.guard.flush_key_uses()
             async with services.db.read() as tx:
                 services.telemetry.dispatch_lag.set(await dispatcher.dispatch_lag_seconds(tx))
-                services.telemetry.audit_waiting.set(await audit_chain.chain_lag_seconds(tx))
+                services.telemetry.audit_waiting.set(await audit_chain.measure_chain_lag_seconds(tx))
                 figures = await queue.queue_metrics(tx)
                 services.telemetry.tested_partners.set(
                     len(await card_testing.load_active_alert_expiries_by_partner(tx))

@@ -50,7 +50,7 @@ def home(service: Service, tenant: Tenant) -> str:
 async def token(service: Service, person: Person) -> str:
     """Of a new invitation."""
     async with service.db.write() as tx:
-        return links.link_token(tx, await links.send_invitation(tx, person))
+        return links.create_link_token(tx, await links.send_invitation(tx, person))
 
 
 def chosen(password: str = NEW) -> dict[str, str]:

@@ -282,7 +282,7 @@ async def what_everybody_does(doing: Doing, owner: Person, browser: Browser, hom
 async def by_links(doing: Doing, owner: Person, browser: Browser, home: str) -> None:
     new = await people.person(doing.service, owner.realm, "new@example.org", "read_only", password=None)
     async with doing.service.db.write() as tx:
-        invitation = links.link_token(tx, await links.send_invitation(tx, new))
+        invitation = links.create_link_token(tx, await links.send_invitation(tx, new))
     await browser.open(f"{home}/forgotten")
     await browser.post(f"{home}/forgotten", {"user_name": "ann@example.org"})
     await doing.service.drain()

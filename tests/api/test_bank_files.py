@@ -96,7 +96,7 @@ async def test_m11_a_file_has_the_banks_characters_and_says_what_was_changed(
     made = await bank.made(service_alone, bank.own(tmp_path, "EUR"))
     assert made.file is not None
     async with service_alone.db.read() as tx:
-        [changed] = await service.transliterated_texts(tx, made.file.id)
+        [changed] = await service.list_transliterated_texts(tx, made.file.id)
     sent = f"{name} 'O' + Lodz"
     assert (changed.account_id, changed.field_name, changed.sent_text) == (proposed.id, "holder", sent)
     content = await bank.released(service_alone, made.file)

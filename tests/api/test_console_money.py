@@ -11,7 +11,7 @@ from PIL import Image
 
 from almoner.access.operators import service as operators
 from almoner.access.people.domain import Person
-from almoner.console.money_gift_aid import excluded_table
+from almoner.console.money_gift_aid import build_excluded_donations_table
 from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
 from almoner.giving.accounting.dispute_evidence.domain import MAX_TEXT
 from almoner.giving.accounting.suspense import service as suspense
@@ -380,7 +380,7 @@ async def test_gift_aid_left_out_says_what_was_not_checked(service: Service, api
     assert "unclaimed donations of the charity were checked" not in words(olive)
     async with service.db.read() as tx:
         drafted = await gift_aid_claims.get(tx, uuid_of(service, "giftaidclaim", claim.rpartition("/")[2]))
-        tables = [await excluded_table(tx, drafted, limit) for limit in (2, 1, 0)]
+        tables = [await build_excluded_donations_table(tx, drafted, limit) for limit in (2, 1, 0)]
     unchecked = "Only the oldest {} unclaimed donations of the charity were checked."
     assert [(len(one.rows), one.more) for one in tables] == [
         (2, ""),

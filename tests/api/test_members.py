@@ -173,7 +173,7 @@ async def test_an_owner_invites_somebody_who_gets_a_mail(owner: Desk, service: S
         assert person is not None
         link = await links.find_invitation_link(tx, person)
         assert link is not None
-        token = links.link_token(tx, link)
+        token = links.create_link_token(tx, link)
     await service.drain()
     letters = (await service.client(tenant.secret).get("/v1/sandbox/mailbox")).json()["data"]
     assert [letter["to"] for letter in letters] == ["Bo@example.org"]
@@ -198,7 +198,7 @@ async def test_an_invitation_is_sent_again_five_times_a_day_at_most(
         person, _ = await members.invite_member(tx, tenant.partner, BY, "late@example.org")
         first = await links.find_invitation_link(tx, person)
         assert first is not None
-        old = links.link_token(tx, first)
+        old = links.create_link_token(tx, first)
     page = f"{owner.home}/members/{service.db.deployment.ids.encode('member', person.id)}"
     statuses = []
     for _ in range(5):

@@ -134,7 +134,7 @@ async def test_the_reason_of_a_gift_is_known_before_and_after_it_is_in_a_bucket(
     async def reason(least_gifts: int = 0) -> str | None:
         async with service.db.read() as tx:
             donation = await donations.get(tx, tenant.partner, support.uuid_of(service, "donation", made["id"]))
-            return await disbursements.donation_waiting_reason(
+            return await disbursements.find_donation_waiting_reason(
                 tx, tenant.partner, donation, DisbursementRules(least_gifts)
             )
 
@@ -343,7 +343,7 @@ async def test_what_is_too_much_for_one_payout_goes_into_the_next_and_keeps_nobo
         async with alone.db.read() as tx:
             donation = await donations.get(tx, ALL_PARTNERS, support.uuid_of(alone, "donation", large[1]["id"]))
             whose = Partner(donation.partner_id)
-            assert await disbursements.donation_waiting_reason(tx, whose, donation, DisbursementRules()) is None
+            assert await disbursements.find_donation_waiting_reason(tx, whose, donation, DisbursementRules()) is None
         await support.hold(alone, rich)
         code, reasons = await refused(first, large[1]["id"], "disburse")
         assert (code, reasons[0].partition(":")[0]) == ("donation/invalid_state", "the disbursement waits, on_hold")

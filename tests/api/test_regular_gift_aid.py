@@ -53,7 +53,7 @@ async def plan(service: Service, api: Client) -> Plan:
     assert donation is not None
     assert donation.subscription_id is not None
     async with service.db.write() as tx:
-        payment = await donations.unpaid_provider_payment_id(tx, Partner(donation.partner_id), donation.id)
+        payment = await donations.get_unpaid_provider_payment_id(tx, Partner(donation.partner_id), donation.id)
         assert await provider_test.pay_with_card(tx, payment, Card(CARD))
     await donations_flows.handle_donor_return(context(service), session_id)
     name = service.db.deployment.ids.encode("donationsubscription", donation.subscription_id)

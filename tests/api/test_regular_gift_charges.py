@@ -98,7 +98,7 @@ async def test_a_charge_that_was_not_sent_before_the_pause_waits_for_its_end(
     await pass_days(service, days)
     assert await plan.dates() == [(due[:10], "open")]
     async with service.db.read() as tx:
-        waits_at = await charging.oldest_unfinished_charge_or_next_due_at(tx)
+        waits_at = await charging.find_oldest_unfinished_charge_or_next_due_at(tx)
     assert waits_at is None or waits_at > tx.now, "a sandbox's clock goes on"
     async with service.db.write() as tx:
         await partners.resume(tx, tenant.partner)

@@ -171,7 +171,7 @@ async def test_an_invitation_is_accepted_at_the_provider_by_who_holds_its_link(
 ) -> None:
     person = await member(service, realm, "grace@example.org")
     async with service.db.write() as tx:
-        token = links.link_token(tx, await links.send_invitation(tx, person))
+        token = links.create_link_token(tx, await links.send_invitation(tx, person))
     stranger = browser()
     nothing = await stranger.get(f"{home}/sign-on?for=invitation")
     assert nothing.status_code == 403

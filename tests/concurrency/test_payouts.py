@@ -176,6 +176,6 @@ async def fill(service: Service, api: Client, nonprofit: str, many: int) -> UUID
             many,
             await bundle(tx, partner),
         )
-        received = ledger_domain.payment_transfers(tx.new_id(), "bulk", organisation, Money(2 * many, "USD"))
+        received = ledger_domain.build_payment_transfers(tx.new_id(), "bulk", organisation, Money(2 * many, "USD"))
         ledger.post_at_commit(tx, received)
     return partner

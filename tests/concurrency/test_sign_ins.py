@@ -88,7 +88,7 @@ async def test_one_answer_of_a_passkey_signs_in_once(service: Service, tenant: T
 async def test_one_link_sets_one_password(service: Service, tenant: Tenant) -> None:
     who = await member(service, tenant, password=None)
     async with service.db.write() as tx:
-        token = links.link_token(tx, await links.send_invitation(tx, who.person))
+        token = links.create_link_token(tx, await links.send_invitation(tx, who.person))
 
     async def choose(number: int) -> int | None:
         try:

@@ -189,9 +189,9 @@ async def test_who_lost_the_second_factor_signs_in_without_it_once_and_is_told(
         setup = await authenticators.begin_setup(tx, person, "tests")
         code = pyotp.TOTP(setup.secret.replace(" ", "")).at(tx.real_now)
         assert await authenticators.confirm_setup(
-            tx, person, code, credentials.audit_context_of_person(tx, person, None)
+            tx, person, code, credentials.build_audit_context_of_person(tx, person, None)
         )
-        await recovery.create_codes(tx, person, credentials.audit_context_of_person(tx, person, None))
+        await recovery.create_codes(tx, person, credentials.build_audit_context_of_person(tx, person, None))
         entered = await sign_ins.begin_sign_in(tx, person, "password_totp", Browser("192.0.2.1"))
     status, printed = await almoner("members", "reset-second-factor", partner, "cleo")
     assert status == 0, printed

@@ -152,7 +152,7 @@ async def test_h8_axe_finds_nothing_wherever_an_application_stands(
             named = site.service.db.deployment.ids.decode("validationsubmission", made["id"])
             assert named is not None
             async with site.service.db.read() as tx:
-                link = submit.status_page_url(tx, named, tx.now)
+                link = submit.build_status_page_url(tx, named, tx.now)
             await page.goto(link)
             reported = speech.text(f"applied.{state}.title", partner="", organisation="").strip()
             await expect(page.locator("h1")).to_contain_text(reported)

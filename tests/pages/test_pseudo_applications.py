@@ -390,7 +390,7 @@ async def link(service: Service, submission: dict[str, Any]) -> str:
     async with service.db.read() as tx:
         named = tx.ids.decode("validationsubmission", submission["id"])
         assert named is not None
-        return submit.status_page_url(tx, named, tx.now)
+        return submit.build_status_page_url(tx, named, tx.now)
 
 
 async def read_mails(service: Service, reader: Reader) -> None:

@@ -29,7 +29,7 @@ async def test_sweeps_and_lines_read_indexes(alone: Service) -> None:
     async with alone.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         explaining = Explaining(tx)
-        await donations_store.oldest_unpaid_and_awaiting_transfer_at(cast("Tx", explaining))
+        await donations_store.find_oldest_unpaid_and_awaiting_transfer_times(cast("Tx", explaining))
         await suspense_store.lock_by_reference(cast("Tx", explaining), "RF737ZQ3K9MABC")
         used = {node.get("Index Name") for node in explaining.nodes()}
         assert {"donation_unpaid", "donation_awaiting_transfer", "unallocated_payment_of_transfer"} <= used

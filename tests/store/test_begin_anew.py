@@ -75,7 +75,7 @@ async def test_who_lost_the_second_factor_begins_anew_by_the_mailbox_alone(ada: 
         link = await account.reset_credentials_and_send_invitation(
             tx, await people.get_for_update(tx, ada.realm, ada.person.id), BY
         )
-        token = links.link_token(tx, link)
+        token = links.create_link_token(tx, link)
     held = await factors_of(ada)
     assert (held.password, held.has_second_factor, held.recovery_codes) == (False, False, 0)
     assert not await found(ada, entered.secret)

@@ -6,7 +6,7 @@ from typing import Any
 import pyotp
 import pytest
 
-from almoner.access.credentials.service import audit_context_of_person, passwords
+from almoner.access.credentials.service import build_audit_context_of_person, passwords
 from almoner.access.keys import service as keys
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Realm, member_realm
@@ -68,7 +68,7 @@ async def test_what_opens_nothing_any_more_is_made_anew_alone(db: Database) -> N
     assert person is not None
     hashed = await passwords.hash_new_password(db.deployment.vault, person, "a password of the reader's own")
     async with db.write() as tx:
-        await passwords.store_password(tx, person, hashed, audit_context_of_person(tx, person, None))
+        await passwords.store_password(tx, person, hashed, build_audit_context_of_person(tx, person, None))
     second = await build_sandbox_content(db, first)
     assert second["logins"]["members"][0] == owner
     assert second["logins"]["members"][1]["password"] != reader["password"]

@@ -185,7 +185,7 @@ async def _explain(service: Service, partner: Partner) -> None:
     async with service.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         asked_of = cast("Tx", Explaining(tx))
-        await donations_store_requests.oldest_uninvoiced_at(asked_of)
+        await donations_store_requests.find_oldest_uninvoiced_donation_at(asked_of)
         await donations_store_requests.lock_unpaid_donations_of_request(asked_of, uuid4(), 100)
         await donations_store_requests.sum_uninvoiced_donations(asked_of, partner, "USD", START + timedelta(days=1))
         await donation_requests_store.list_request_ids_awaiting_allocation(asked_of, 1)

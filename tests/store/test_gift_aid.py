@@ -98,7 +98,7 @@ async def test_p1_what_covers_a_gift_and_what_a_request_holds_are_found_by_index
             await tx.execute(f"set local enable_{way} = off")
         asked = Explaining(tx)
         await declarations_store.list_declarations_of_user(cast("Tx", asked), tenant.partner, uuid4())
-        await declarations_store.newest_declaration_id_of_user(cast("Tx", asked), tenant.partner, uuid4())
+        await declarations_store.find_newest_declaration_id_of_user(cast("Tx", asked), tenant.partner, uuid4())
         await sessions_store.has_open_session(cast("Tx", asked), tenant.partner, uuid4())
         # Among the few sessions of other tests that of those due may look as good.
         found = {"gift_aid_declaration_of_user", "donation_session_open_of_user", "donation_session_due"}

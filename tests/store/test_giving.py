@@ -266,7 +266,7 @@ async def test_the_next_erasure_is_the_first_of_its_index(giving: Giving) -> Non
         await tx.execute("set local enable_seqscan = off")
         await tx.execute("set local enable_sort = off")  # a few rows are sorted sooner than read in order
         explaining: Any = Explaining(tx)
-        await donations_store.oldest_cancelled_with_donor_at(explaining)
+        await donations_store.find_oldest_cancellation_with_donor_data_at(explaining)
     assert "donation_to_erase" in explaining.indexes()
     assert [node["Node Type"] for node in explaining.plans] == ["Limit"], "it stops at the first"
     assert not explaining.sorts_before_limit()

@@ -52,7 +52,7 @@ async def cause(service: Service) -> UUID:
 async def provider(service: Service, cause: UUID) -> str:
     """A provider of its own, which holds 100.00 USD of one gift."""
     name = f"p{uuid4().hex[:12]}"
-    await post(service, ledger_domain.payment_transfers(uuid4(), name, cause, Money(10_000, "USD")))
+    await post(service, ledger_domain.build_payment_transfers(uuid4(), name, cause, Money(10_000, "USD")))
     return name
 
 
@@ -144,7 +144,7 @@ async def test_m8_amounts_and_balances_are_whole_numbers(service: Service) -> No
 
 
 async def test_m1_one_currency_two_accounts_and_both_known(service: Service, provider: str, cause: UUID) -> None:
-    await post(service, ledger_domain.payment_transfers(uuid4(), provider, cause, Money(1, "EUR")))
+    await post(service, ledger_domain.build_payment_transfers(uuid4(), provider, cause, Money(1, "EUR")))
     dollars = await number(service, ledger_domain.clearing_account(provider, "USD"))
     owed_dollars = await number(service, ledger_domain.nonprofit_liability_account(cause, "USD"))
     owed_euros = await number(service, ledger_domain.nonprofit_liability_account(cause, "EUR"))
@@ -178,9 +178,12 @@ async def test_m1_a_kind_of_account_has_the_owner_of_its_kind(service: Service, 
 
 
 async def test_m1_a_movement_is_posted_once(service: Service, provider: str, cause: UUID) -> None:
-    moved = ledger_domain.payment_transfers(uuid4(), provider, cause, Money(700, "USD"))
+    moved = ledger_domain.build_payment_transfers(uuid4(), provider, cause, Money(700, "USD"))
     await post(service, moved)
-    for again in (moved, [*moved, *ledger_domain.unallocated_payment_transfers(uuid4(), provider, Money(1, "USD"))]):
+    for again in (
+        moved,
+        [*moved, *ledger_domain.build_unallocated_payment_transfers(uuid4(), provider, Money(1, "USD"))],
+    ):
         with pytest.raises(asyncpg.UniqueViolationError) as refused:
             await post(service, again)
         assert refused.value.constraint_name == "ledger_transfer_once"
@@ -191,15 +194,15 @@ async def test_m1_no_more_leaves_an_account_than_came_to_it(service: Service, pr
     money = Money(10_001, "USD")
     other, half = uuid4(), Money(5_001, "USD")
     for transfers in (
-        ledger_domain.disbursement_sent_transfers(uuid4(), cause, money),
-        ledger_domain.disbursement_paid_transfers(uuid4(), cause, Money(1, "USD")),
-        ledger_domain.reassignment_transfers(uuid4(), cause, other, money),
-        ledger_domain.unallocated_refund_started_transfers(uuid4(), provider, Money(1, "USD")),
-        ledger_domain.unallocated_refund_sent_transfers(uuid4(), provider, Money(1, "USD")),
-        ledger_domain.unallocated_write_off_transfers(uuid4(), provider, Money(1, "USD")),
+        ledger_domain.build_disbursement_sent_transfers(uuid4(), cause, money),
+        ledger_domain.build_disbursement_paid_transfers(uuid4(), cause, Money(1, "USD")),
+        ledger_domain.build_reassignment_transfers(uuid4(), cause, other, money),
+        ledger_domain.build_unallocated_payment_refund_started_transfers(uuid4(), provider, Money(1, "USD")),
+        ledger_domain.build_unallocated_payment_refund_sent_transfers(uuid4(), provider, Money(1, "USD")),
+        ledger_domain.build_unallocated_payment_write_off_transfers(uuid4(), provider, Money(1, "USD")),
         [
-            *ledger_domain.disbursement_sent_transfers(uuid4(), cause, half),
-            *ledger_domain.disbursement_sent_transfers(uuid4(), cause, half),
+            *ledger_domain.build_disbursement_sent_transfers(uuid4(), cause, half),
+            *ledger_domain.build_disbursement_sent_transfers(uuid4(), cause, half),
         ],
     ):
         with pytest.raises((asyncpg.CheckViolationError, asyncpg.ForeignKeyViolationError)) as refused:
@@ -212,14 +215,16 @@ async def test_m1_of_several_transfers_all_are_posted_or_none(service: Service, 
     line = uuid4()
     await post(
         service,
-        ledger_domain.payment_settlement_transfers(line, provider, Money(10_000, "USD"), Money(300, "USD"), cause),
+        ledger_domain.build_payment_settlement_transfers(
+            line, provider, Money(10_000, "USD"), Money(300, "USD"), cause
+        ),
     )
     assert await sides(service, ledger_domain.clearing_account(provider, "USD")) == (10_000, 10_000)
     assert await sides(service, ledger_domain.nonprofit_liability_account(cause, "USD")) == (300, 10_000)
     assert await sides(service, ledger_domain.fees_account(provider, "USD")) == (300, 300)
     held, paid = (
-        ledger_domain.unallocated_payment_transfers(uuid4(), provider, Money(5, "USD")),
-        ledger_domain.unallocated_refund_sent_transfers(uuid4(), provider, Money(9, "USD")),
+        ledger_domain.build_unallocated_payment_transfers(uuid4(), provider, Money(5, "USD")),
+        ledger_domain.build_unallocated_payment_refund_sent_transfers(uuid4(), provider, Money(9, "USD")),
     )
     with pytest.raises(asyncpg.CheckViolationError):
         await post(service, [*held, *paid])
@@ -286,19 +291,21 @@ class _Writer:
         money = Money(chance.randint(1, 10_000), chance.choice(["USD", "EUR", "JPY"]))
         fee = Money(money.minor // 30, money.currency)
         moves: list[Callable[[], list[LedgerTransfer]]] = [
-            lambda: ledger_domain.payment_transfers(owner, provider, cause, money),
-            lambda: ledger_domain.payment_transfers(owner, provider, cause, money),
-            lambda: ledger_domain.unallocated_payment_transfers(owner, provider, money),
-            lambda: ledger_domain.payment_settlement_transfers(owner, provider, money, fee, cause),
-            lambda: ledger_domain.disbursement_sent_transfers(owner, cause, money),
-            lambda: ledger_domain.disbursement_paid_transfers(owner, cause, money),
-            lambda: ledger_domain.disbursement_returned_transfers(owner, cause, money, was_paid=chance.random() < 0.5),
-            lambda: ledger_domain.reassignment_transfers(owner, cause, other, money),
+            lambda: ledger_domain.build_payment_transfers(owner, provider, cause, money),
+            lambda: ledger_domain.build_payment_transfers(owner, provider, cause, money),
+            lambda: ledger_domain.build_unallocated_payment_transfers(owner, provider, money),
+            lambda: ledger_domain.build_payment_settlement_transfers(owner, provider, money, fee, cause),
+            lambda: ledger_domain.build_disbursement_sent_transfers(owner, cause, money),
+            lambda: ledger_domain.build_disbursement_paid_transfers(owner, cause, money),
+            lambda: ledger_domain.build_disbursement_returned_transfers(
+                owner, cause, money, was_paid=chance.random() < 0.5
+            ),
+            lambda: ledger_domain.build_reassignment_transfers(owner, cause, other, money),
             lambda: [
-                *ledger_domain.unallocated_payment_transfers(owner, provider, money),
-                *ledger_domain.unallocated_refund_started_transfers(owner, provider, money),
+                *ledger_domain.build_unallocated_payment_transfers(owner, provider, money),
+                *ledger_domain.build_unallocated_payment_refund_started_transfers(owner, provider, money),
             ],
-            lambda: ledger_domain.unallocated_refund_sent_transfers(owner, provider, money),
+            lambda: ledger_domain.build_unallocated_payment_refund_sent_transfers(owner, provider, money),
         ]
         return chance.choice(moves)()
 
@@ -314,8 +321,8 @@ async def test_m2_writers_who_open_the_same_new_accounts_at_once_wait_for_each_o
         # Each opens two accounts and uses one that all of them lock.
         both = [
             [
-                *ledger_domain.payment_transfers(uuid4(), provider, cause, money),
-                *ledger_domain.unallocated_payment_transfers(uuid4(), provider, money),
+                *ledger_domain.build_payment_transfers(uuid4(), provider, cause, money),
+                *ledger_domain.build_unallocated_payment_transfers(uuid4(), provider, money),
             ]
             for _ in range(8)
         ]
@@ -326,7 +333,7 @@ async def test_m2_writers_who_open_the_same_new_accounts_at_once_wait_for_each_o
 async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(service: Service) -> None:
     """Each has posted to accounts that the other posts to next."""
     first, second = [
-        ledger_domain.unallocated_payment_transfers(uuid4(), f"p{uuid4().hex[:12]}", Money(100, currency))
+        ledger_domain.build_unallocated_payment_transfers(uuid4(), f"p{uuid4().hex[:12]}", Money(100, currency))
         for currency in ("USD", "EUR")
     ]
     await post(service, first + second)  # the accounts are open
@@ -337,7 +344,7 @@ async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(serv
             for currency in currencies:
                 provider = first[0].debit.provider if currency == "USD" else second[0].debit.provider
                 ledger.post_at_commit(
-                    tx, ledger_domain.unallocated_payment_transfers(uuid4(), str(provider), Money(100, currency))
+                    tx, ledger_domain.build_unallocated_payment_transfers(uuid4(), str(provider), Money(100, currency))
                 )
                 await both.wait()
 
@@ -348,14 +355,16 @@ async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(serv
 async def test_m1_what_is_posted_in_a_savepoint_goes_with_it(service: Service, provider: str, cause: UUID) -> None:
     liability = ledger_domain.nonprofit_liability_account(cause, "USD")
     async with service.db.write() as tx:
-        ledger.post_at_commit(tx, ledger_domain.payment_transfers(uuid4(), provider, cause, Money(100, "USD")))
+        ledger.post_at_commit(tx, ledger_domain.build_payment_transfers(uuid4(), provider, cause, Money(100, "USD")))
         with pytest.raises(asyncpg.CheckViolationError):
             async with tx.savepoint():
                 ledger.post_at_commit(
-                    tx, ledger_domain.disbursement_sent_transfers(uuid4(), cause, Money(10_001, "USD"))
+                    tx, ledger_domain.build_disbursement_sent_transfers(uuid4(), cause, Money(10_001, "USD"))
                 )
         async with tx.savepoint():
-            ledger.post_at_commit(tx, ledger_domain.disbursement_sent_transfers(uuid4(), cause, Money(10_000, "USD")))
+            ledger.post_at_commit(
+                tx, ledger_domain.build_disbursement_sent_transfers(uuid4(), cause, Money(10_000, "USD"))
+            )
     assert await sides(service, liability) == (10_000, 10_100)
 
 
@@ -363,7 +372,9 @@ async def test_m1_nothing_is_posted_where_nothing_is_written(service: Service, p
     for mode in (service.db.read, service.db.single_statement, service.db.snapshot):
         with pytest.raises(RuntimeError, match=r"open db.write"):
             async with mode() as tx:
-                ledger.post_at_commit(tx, ledger_domain.payment_transfers(uuid4(), provider, cause, Money(100, "USD")))
+                ledger.post_at_commit(
+                    tx, ledger_domain.build_payment_transfers(uuid4(), provider, cause, Money(100, "USD"))
+                )
 
 
 async def test_m1_the_kinds_in_the_database_are_those_in_the_code(service: Service) -> None:

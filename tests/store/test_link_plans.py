@@ -38,7 +38,7 @@ async def test_records_are_found_by_either_id_or_number_in_one_statement(asked: 
     await organisations_store.find_by_number(tx, ALL_PARTNERS, ONE, "530196605")
     await organisations_store.load_organisations_by_id(tx, ALL_PARTNERS, [ONE])
     await organisations_store.load_primary_record_ids_by_record_id(tx, [ONE])
-    await organisations_store.registry_ids_of_principal_records(tx, [ONE], ["530196605"])
+    await organisations_store.list_registry_ids_of_primary_records(tx, [ONE], ["530196605"])
     assert asked.scans() <= SHORT
     wanted = {"organisation_pkey", "organisation_same", "organisation_branches", "register_entry_current"}
     assert wanted <= asked.indexes()
@@ -57,12 +57,12 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
     await organisations_store_history.list_changes(tx, ONE)
     await organisations_store_history.list_changes_page(tx, ONE, RequestedPage(25, descending=True))
     await organisations_store_history.was_listed_at(tx, ONE, DAY)
-    await organisations_store_history.sources_at(tx, [ONE], DAY)
-    await organisations_store_history.records_changed_by_import(tx, ONE, ONE, 100)
+    await organisations_store_history.list_sources_at(tx, [ONE], DAY)
+    await organisations_store_history.list_records_changed_by_import(tx, ONE, ONE, 100)
     await organisations_store_history.record_ids_already_notified(tx, ONE, [ONE])
-    await organisations_store_history.merged_record_ids_at(tx, ONE, DAY)
+    await organisations_store_history.list_merged_record_ids_at(tx, ONE, DAY)
     await organisations_store_history.had_branches_at(tx, ONE, DAY)
-    await organisations_store_history.branding_at(tx, ONE, DAY)
+    await organisations_store_history.find_branding_at(tx, ONE, DAY)
     await categories_store.load_partner_ids_by_organisation(tx, [ONE])
     await donations_store.load_partner_ids_by_organisation(tx, [ONE])
     assert asked.scans() <= SHORT

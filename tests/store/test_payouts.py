@@ -345,6 +345,6 @@ async def test_when_a_payout_came_back_is_kept(service: Service, api: Client, te
         returned = await disbursements.mark_returned(tx, payout, "closed", recorded_by="officer")
         moment = tx.now
     async with service.db.read() as tx:
-        assert await disbursements.last_returned_at(tx, tenant.partner, gift) == moment
+        assert await disbursements.find_last_disbursement_return_at(tx, tenant.partner, gift) == moment
     assert returned.sent_at is not None
     assert returned.sent_at < moment

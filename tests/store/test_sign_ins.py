@@ -362,7 +362,7 @@ async def test_a_dump_of_the_database_opens_nothing(empty_database: TestDatabase
         async with service.db.write() as tx:
             codes = await account.create_recovery_codes(tx, who.person, who.home)
             made = await links.send_invitation(tx, who.person)
-            tokens = [links.link_token(tx, made), tx.vault.create_page_token("reset", made.id)]
+            tokens = [links.create_link_token(tx, made), tx.vault.create_page_token("reset", made.id)]
             await links.request_password_reset(tx, who.realm, who.name, who.home.address)
         ticket = (await second(who)).ticket
         secrets = [PASSWORD, entered.secret, entered.device, app.secret, ticket, *tokens, *codes]

@@ -76,7 +76,7 @@ class World:
     async def legal_status(self, ein: str) -> LegalStatus:
         found = await self.body(ein)
         async with self.db.read() as tx:
-            judged = await legal_status.status_of_organisation(tx, found.registry_id, found.id)
+            judged = await legal_status.find_status_of_organisation(tx, found.registry_id, found.id)
         assert judged is not None
         return judged
 

@@ -22,7 +22,7 @@ async def mailed(who: Account, purpose: Purpose) -> str:
     """The token of a new link."""
     async with who.service.db.write() as tx:
         if purpose == "invitation":
-            return links.link_token(tx, await links.send_invitation(tx, who.person))
+            return links.create_link_token(tx, await links.send_invitation(tx, who.person))
         await links.request_password_reset(tx, who.realm, who.name, who.home.address)
     await who.service.drain()
     async with who.service.db.read() as tx:

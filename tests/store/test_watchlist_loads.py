@@ -177,7 +177,7 @@ async def test_who_is_compared_meets_the_version_that_is_loaded_now(db: Database
     asked = SubjectDetails("organisation", ("Zavod imeni Degtyareva",))
 
     async def compared(tx: Tx) -> tuple[list[WatchlistHit], list[str]]:
-        lists = await screener.current_index(tx)
+        lists = await screener.load_current_index(tx)
         return lists.find_hits(asked), [one.version_label for one in lists.versions]
 
     assert await screener.run_with_watchlists(db, compared) == ([], [])
@@ -210,7 +210,7 @@ async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(
     await load(db, write(next(paths), many))
     async with db.write() as tx:
         with pytest.raises(WatchlistsOutdated):
-            await screener.current_index(tx)
+            await screener.load_current_index(tx)
     turns = 0
 
     async def turn() -> None:
@@ -224,7 +224,7 @@ async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(
     turning.cancel()
     assert turns > 50  # the loop went on while thousands of names were read
     async with db.write() as tx:
-        assert [one.code for one in (await screener.current_index(tx)).versions] == ["ofac-sdn"]
+        assert [one.code for one in (await screener.load_current_index(tx)).versions] == ["ofac-sdn"]
 
 
 async def test_an_entry_that_cannot_be_read_stays_as_it_was(db: Database, paths: Iterator[Path]) -> None:

@@ -99,7 +99,7 @@ async def sent(service_: Service) -> None:
     """Send disbursements as in production: nobody confirms them yet."""
     await disbursements_flows.fill_all_disbursements(service_.db, DisbursementRules())
     async with service_.db.read() as tx:
-        waiting = await disbursements.disbursement_ids_with_status(tx, "PENDING")
+        waiting = await disbursements.list_disbursement_ids_with_status(tx, "PENDING")
     for payout in waiting:
         async with service_.db.write() as tx:
             await disbursements.send_disbursement(tx, payout, DisbursementRules())

@@ -3,7 +3,7 @@
 import pyotp
 
 from almoner.access.credentials import hashing
-from almoner.access.credentials.service import audit_context_of_person, authenticators, passwords
+from almoner.access.credentials.service import authenticators, build_audit_context_of_person, passwords
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Realm, Role, build_profile
 from tests.support.service import Service
@@ -23,7 +23,7 @@ async def person(
     if password is not None:
         hashed = await passwords.hash_new_password(service.db.deployment.vault, made, password)
         async with service.db.write() as tx:
-            await passwords.store_password(tx, made, hashed, audit_context_of_person(tx, made, None))
+            await passwords.store_password(tx, made, hashed, build_audit_context_of_person(tx, made, None))
     return made
 
 
@@ -34,7 +34,7 @@ async def authenticator(service: Service, somebody: Person) -> str:
     secret = set_up.secret.replace(" ", "")
     async with service.db.write() as tx:
         code = pyotp.TOTP(secret).at(tx.real_now)
-        assert await authenticators.confirm_setup(tx, somebody, code, audit_context_of_person(tx, somebody, None))
+        assert await authenticators.confirm_setup(tx, somebody, code, build_audit_context_of_person(tx, somebody, None))
     return secret
 
 

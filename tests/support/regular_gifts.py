@@ -132,7 +132,7 @@ async def begin_plan(
     assert donation.subscription_id is not None
     if pays:
         async with service.db.write() as tx:
-            payment = await donations.unpaid_provider_payment_id(tx, Partner(donation.partner_id), donation.id)
+            payment = await donations.get_unpaid_provider_payment_id(tx, Partner(donation.partner_id), donation.id)
             assert await provider_test.pay_with_card(tx, payment, Card(card))
         await donations_flows.handle_donor_return(work, session_id)
     return Plan(

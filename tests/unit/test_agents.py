@@ -159,12 +159,12 @@ def test_4_11_the_test_values_are_those_of_the_table() -> None:
     assert list(agents_test_values.ACTIONS) == TRIGGERS_OF_4_11
     for name, asked_for in agents_test_values.ACTIONS.items():
         assert (
-            agents_test_values.sandbox_action_of(name)
+            agents_test_values.find_sandbox_action(name)
             == asked_for
             == name.removeprefix("test_").removeprefix("reject_")
         )
     for near in ("Test_accept", "test_accept ", "test_reject_invalid_documentation", "test_reject_", "Ada", ""):
-        assert agents_test_values.sandbox_action_of(near) is None
+        assert agents_test_values.find_sandbox_action(near) is None
 
 
 @pytest.mark.parametrize(

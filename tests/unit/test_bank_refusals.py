@@ -27,7 +27,7 @@ from almoner.giving.banking.payment_files.domain import (
     RequestedTransfer,
     StatusReport,
     TransactionStatus,
-    bank_outcomes,
+    match_bank_outcomes_to_transfers,
 )
 from almoner.kit.money import MAX_MINOR, Money
 from tests.support import camt
@@ -255,11 +255,11 @@ def one_payment(end_to_end_id: str, batch: str, minor: int) -> TransactionStatus
     ],
 )
 def test_m7_a_bank_s_answer_about_other_payments_than_ours_changes_nothing(report: StatusReport, problem: str) -> None:
-    assert {one: outcome for one, (outcome, _) in bank_outcomes(REPORT, REQUESTED).items()} == dict.fromkeys(
-        REQUESTED, "accepted"
-    )
+    assert {
+        one: outcome for one, (outcome, _) in match_bank_outcomes_to_transfers(REPORT, REQUESTED).items()
+    } == dict.fromkeys(REQUESTED, "accepted")
     with pytest.raises(PaymentFileError) as refused:
-        bank_outcomes(report, REQUESTED)
+        match_bank_outcomes_to_transfers(report, REQUESTED)
     assert str(refused.value).startswith(problem)
 
 
@@ -268,5 +268,5 @@ def test_m7_a_step_on_a_payment_s_way_keeps_no_rejection_out(code: str) -> None:
     taken = GroupStatus(BankStatus(code, None), None, None)
     rejected = one_payment("e1", "sepa", 1000)
     report = replace(REPORT, file_status=taken, batch_statuses=(), transaction_statuses=(rejected,))
-    outcomes = {one: outcome for one, (outcome, _) in bank_outcomes(report, REQUESTED).items()}
+    outcomes = {one: outcome for one, (outcome, _) in match_bank_outcomes_to_transfers(report, REQUESTED).items()}
     assert outcomes == {"e1": "rejected", "e2": "accepted"}

@@ -243,4 +243,4 @@ def test_h11_what_becomes_of_a_typed_code() -> None:
     ],
 )
 def test_h6_the_network_of_an_ipv6_address_is_one_source(address: str, source: str) -> None:
-    assert card_testing_domain.address_or_ipv6_network(address) == source
+    assert card_testing_domain.truncate_ipv6_address_to_network(address) == source

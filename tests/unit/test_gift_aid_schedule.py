@@ -72,7 +72,7 @@ def test_a_gift_is_a_line_in_the_columns_of_the_spreadsheet() -> None:
     ],
 )  # fmt: skip
 def test_fields_are_made_what_hmrc_takes(told: dict[str, str], taken: dict[str, str]) -> None:
-    person, problems = hmrc_schedule.schedule_donor_or_problems(replace(ADA, **told))
+    person, problems = hmrc_schedule.build_schedule_donor_or_list_problems(replace(ADA, **told))
     assert problems == ()
     assert person is not None
     assert {name: getattr(person, name) for name in taken} == taken
@@ -83,7 +83,7 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
     wrong = replace(
         ADA, first_name=None, last_name="@" + "x" * 40, building_name_number="=" + "y" * 40, postcode="75001"
     )
-    assert hmrc_schedule.schedule_donor_or_problems(wrong) == (
+    assert hmrc_schedule.build_schedule_donor_or_list_problems(wrong) == (
         None,
         (
             "the first name is missing, and needed to claim Gift Aid",
@@ -117,7 +117,7 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
 def test_m10_m11_what_no_claim_takes_is_refused_where_it_is_typed(told: dict[str, str]) -> None:
     wrong = replace(ADA, **told)
     assert set(claimable.find_declarer_problems(wrong)) & {*told, "country", "postcode"}
-    assert hmrc_schedule.schedule_donor_or_problems(wrong)[0] is None
+    assert hmrc_schedule.build_schedule_donor_or_list_problems(wrong)[0] is None
 
 
 @pytest.mark.parametrize(
@@ -133,10 +133,10 @@ def test_people_who_only_look_like_something_else_may_declare(told: dict[str, st
 
 @pytest.mark.parametrize("begin", ["=", "+", "@", "|", "%", "\uff1d", "\uff0b", "\uff20", "\uff0d", "\u3000="])
 def test_no_cell_is_a_formula(begin: str) -> None:
-    titled, _ = hmrc_schedule.schedule_donor_or_problems(replace(ADA, title=f"{begin.strip()}a"))
+    titled, _ = hmrc_schedule.build_schedule_donor_or_list_problems(replace(ADA, title=f"{begin.strip()}a"))
     assert titled is None or titled.title == ""
     for name in ("first_name", "last_name", "building_name_number"):
-        person, problems = hmrc_schedule.schedule_donor_or_problems(replace(ADA, **{name: f"{begin}cmd"}))
+        person, problems = hmrc_schedule.build_schedule_donor_or_list_problems(replace(ADA, **{name: f"{begin}cmd"}))
         assert person is None
         assert len(problems) == 1
 

@@ -30,7 +30,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderPayment,
     ProviderStatus,
     UnallocatedReason,
-    foreign_payment_reason,
+    find_unrecognised_payment_reason,
     payment_mismatch_reason,
 )
 from almoner.giving.checkout.sessions.domain import SESSION, DonationSession, SessionAlreadyCompleted, SessionExpired
@@ -161,10 +161,15 @@ def test_m5_another_reference_never_agrees(reference: str) -> None:
 
 
 def test_m5_test_money_never_pays_for_real_and_real_money_never_for_a_test() -> None:
-    assert foreign_payment_reason(FOUND, is_live_mode=True) is UnallocatedReason.OTHER_MODE
-    assert foreign_payment_reason(replace(FOUND, live=True), is_live_mode=False) is UnallocatedReason.OTHER_MODE
-    assert foreign_payment_reason(replace(FOUND, live=True), is_live_mode=True) is None
-    assert foreign_payment_reason(replace(FOUND, ours=False), is_live_mode=False) is UnallocatedReason.OTHER_ACCOUNT
+    assert find_unrecognised_payment_reason(FOUND, is_live_mode=True) is UnallocatedReason.OTHER_MODE
+    assert (
+        find_unrecognised_payment_reason(replace(FOUND, live=True), is_live_mode=False) is UnallocatedReason.OTHER_MODE
+    )
+    assert find_unrecognised_payment_reason(replace(FOUND, live=True), is_live_mode=True) is None
+    assert (
+        find_unrecognised_payment_reason(replace(FOUND, ours=False), is_live_mode=False)
+        is UnallocatedReason.OTHER_ACCOUNT
+    )
 
 
 @pytest.mark.parametrize(

@@ -33,31 +33,33 @@ def _refunds_of_gifts() -> list[tuple[list[LedgerTransfer], list[tuple[str, str,
     none, net = Money(0, "USD"), GIFT - FEE
     return [
         (
-            ledger_domain.donation_refund_started_transfers(OWNER, "test", CAUSE, GIFT, GIFT),
+            ledger_domain.build_donation_refund_started_transfers(OWNER, "test", CAUSE, GIFT, GIFT),
             [("donation_refund_started", owed, back, 2500)],
         ),
         (
-            ledger_domain.donation_refund_started_transfers(OWNER, "test", CAUSE, GIFT, net),
+            ledger_domain.build_donation_refund_started_transfers(OWNER, "test", CAUSE, GIFT, net),
             [("donation_refund_started", owed, back, 2425), ("donation_refund_fee_covered", fees, back, 75)],
         ),
         (
-            ledger_domain.donation_refund_started_transfers(OWNER, "test", CAUSE, GIFT, none),
+            ledger_domain.build_donation_refund_started_transfers(OWNER, "test", CAUSE, GIFT, none),
             [("donation_refund_fee_covered", fees, back, 2500)],
         ),
         (
-            ledger_domain.donation_refund_sent_transfers(OWNER, "test", GIFT),
+            ledger_domain.build_donation_refund_sent_transfers(OWNER, "test", GIFT),
             [("donation_refund_sent", back, clearing, 2500)],
         ),
         (
-            ledger_domain.donation_refund_sent_transfers(OWNER, ledger_domain.PARTNER_TRANSFERS, GIFT),
+            ledger_domain.build_donation_refund_sent_transfers(OWNER, ledger_domain.PARTNER_TRANSFERS, GIFT),
             [("donation_refund_sent", by_bank, bank, 2500)],
         ),
         (
-            ledger_domain.donation_refund_reversed_transfers(OWNER, "test", CAUSE, GIFT, net),
+            ledger_domain.build_donation_refund_reversed_transfers(OWNER, "test", CAUSE, GIFT, net),
             [("donation_refund_reversed", back, owed, 2425), ("donation_refund_fee_restored", back, fees, 75)],
         ),
         (
-            ledger_domain.payment_settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE, nonprofit_fee=Money(50, "USD")),
+            ledger_domain.build_payment_settlement_transfers(
+                OWNER, "test", GIFT, FEE, CAUSE, nonprofit_fee=Money(50, "USD")
+            ),
             [
                 ("settled", bank, clearing, 2425),
                 ("provider_fee", fees, clearing, 75),
@@ -72,41 +74,44 @@ def _disputes() -> list[tuple[list[LedgerTransfer], list[tuple[str, str, str, in
     debited, owed, none = "disputed:USD:test", f"donation_liability:USD:{CAUSE}", Money(0, "USD")
     fee = ("provider_fee", fees, clearing, 75)
     return [
-        (ledger_domain.dispute_debited_transfers(OWNER, "test", GIFT), [("dispute_debited", debited, clearing, 2500)]),
         (
-            ledger_domain.dispute_returned_transfers(OWNER, "test", GIFT),
+            ledger_domain.build_dispute_debited_transfers(OWNER, "test", GIFT),
+            [("dispute_debited", debited, clearing, 2500)],
+        ),
+        (
+            ledger_domain.build_dispute_returned_transfers(OWNER, "test", GIFT),
             [("dispute_returned", clearing, debited, 2500)],
         ),
         (
-            ledger_domain.dispute_lost_transfers(OWNER, "test", CAUSE, GIFT - FEE, FEE),
+            ledger_domain.build_dispute_lost_transfers(OWNER, "test", CAUSE, GIFT - FEE, FEE),
             [("dispute_lost", owed, debited, 2425), ("dispute_absorbed", fees, debited, 75)],
         ),
         (
-            ledger_domain.dispute_lost_transfers(OWNER, "test", CAUSE, GIFT, none),
+            ledger_domain.build_dispute_lost_transfers(OWNER, "test", CAUSE, GIFT, none),
             [("dispute_lost", owed, debited, 2500)],
         ),
         (
-            ledger_domain.dispute_lost_transfers(OWNER, "test", CAUSE, none, GIFT),
+            ledger_domain.build_dispute_lost_transfers(OWNER, "test", CAUSE, none, GIFT),
             [("dispute_absorbed", fees, debited, 2500)],
         ),
         (
-            ledger_domain.dispute_lost_transfers(OWNER, "test", None, none, GIFT),
+            ledger_domain.build_dispute_lost_transfers(OWNER, "test", None, none, GIFT),
             [("dispute_absorbed", fees, debited, 2500)],
         ),
         (
-            ledger_domain.dispute_recovered_transfers(OWNER, "test", CAUSE, GIFT),
+            ledger_domain.build_dispute_recovered_transfers(OWNER, "test", CAUSE, GIFT),
             [("dispute_recovered", owed, fees, 2500)],
         ),
         (
-            ledger_domain.dispute_settlement_transfers(OWNER, "test", GIFT, FEE),
+            ledger_domain.build_dispute_settlement_transfers(OWNER, "test", GIFT, FEE),
             [("dispute_settled", clearing, bank, 2575), fee],
         ),
         (
-            ledger_domain.dispute_settlement_transfers(OWNER, "test", GIFT, none),
+            ledger_domain.build_dispute_settlement_transfers(OWNER, "test", GIFT, none),
             [("dispute_settled", clearing, bank, 2500)],
         ),
         (
-            ledger_domain.dispute_won_settlement_transfers(OWNER, "test", GIFT, FEE),
+            ledger_domain.build_dispute_won_settlement_transfers(OWNER, "test", GIFT, FEE),
             [("dispute_won_settled", bank, clearing, 2425), fee],
         ),
     ]
@@ -122,68 +127,80 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
     kinds: set[TransferKind] = set()
     sides: set[AccountKind] = set()
     for made, reported in (
-        (ledger_domain.payment_transfers(OWNER, "test", CAUSE, GIFT), [("payment_received", clearing, owed, 2500)]),
         (
-            ledger_domain.unallocated_payment_transfers(OWNER, "test", GIFT),
+            ledger_domain.build_payment_transfers(OWNER, "test", CAUSE, GIFT),
+            [("payment_received", clearing, owed, 2500)],
+        ),
+        (
+            ledger_domain.build_unallocated_payment_transfers(OWNER, "test", GIFT),
             [("payment_unallocated", clearing, suspense, 2500)],
         ),
         (
-            ledger_domain.payment_settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE),
+            ledger_domain.build_payment_settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE),
             [("settled", bank, clearing, 2425), fee, ("fee_charged", owed, fees, 75)],
         ),
         (
-            ledger_domain.payment_settlement_transfers(OWNER, "test", GIFT, FEE, None),
+            ledger_domain.build_payment_settlement_transfers(OWNER, "test", GIFT, FEE, None),
             [("settled", bank, clearing, 2425), fee],
         ),
         (
-            ledger_domain.refund_settlement_transfers(OWNER, "test", GIFT, FEE),
+            ledger_domain.build_refund_settlement_transfers(OWNER, "test", GIFT, FEE),
             [("refund_settled", clearing, bank, 2575), fee],
         ),
-        (ledger_domain.disbursement_sent_transfers(OWNER, CAUSE, GIFT), [("disbursement_sent", owed, transit, 2500)]),
-        (ledger_domain.disbursement_paid_transfers(OWNER, CAUSE, GIFT), [("disbursement_paid", transit, bank, 2500)]),
         (
-            ledger_domain.disbursement_returned_transfers(OWNER, CAUSE, GIFT, was_paid=True),
+            ledger_domain.build_disbursement_sent_transfers(OWNER, CAUSE, GIFT),
+            [("disbursement_sent", owed, transit, 2500)],
+        ),
+        (
+            ledger_domain.build_disbursement_paid_transfers(OWNER, CAUSE, GIFT),
+            [("disbursement_paid", transit, bank, 2500)],
+        ),
+        (
+            ledger_domain.build_disbursement_returned_transfers(OWNER, CAUSE, GIFT, was_paid=True),
             [("disbursement_returned", bank, transit, 2500), ("disbursement_reversed", transit, owed, 2500)],
         ),
         (
-            ledger_domain.disbursement_returned_transfers(OWNER, CAUSE, GIFT, was_paid=False),
+            ledger_domain.build_disbursement_returned_transfers(OWNER, CAUSE, GIFT, was_paid=False),
             [("disbursement_reversed", transit, owed, 2500)],
         ),
-        (ledger_domain.reassignment_transfers(OWNER, CAUSE, OTHER, GIFT), [("reassigned", owed, other, 2500)]),
+        (ledger_domain.build_reassignment_transfers(OWNER, CAUSE, OTHER, GIFT), [("reassigned", owed, other, 2500)]),
         (
-            ledger_domain.unallocated_refund_started_transfers(OWNER, "test", GIFT),
+            ledger_domain.build_unallocated_payment_refund_started_transfers(OWNER, "test", GIFT),
             [("unallocated_refund_started", suspense, refunds, 2500)],
         ),
         (
-            ledger_domain.unallocated_refund_sent_transfers(OWNER, "test", GIFT),
+            ledger_domain.build_unallocated_payment_refund_sent_transfers(OWNER, "test", GIFT),
             [("unallocated_refund_sent", refunds, clearing, 2500)],
         ),
         (
-            ledger_domain.unallocated_write_off_transfers(OWNER, "test", GIFT),
+            ledger_domain.build_unallocated_payment_write_off_transfers(OWNER, "test", GIFT),
             [("unallocated_written_off", suspense, clearing, 2500)],
         ),
         (
-            ledger_domain.unallocated_payment_applied_transfers(OWNER, "test", GIFT),
+            ledger_domain.build_unallocated_payment_applied_transfers(OWNER, "test", GIFT),
             [("unallocated_applied", suspense, clearing, 2500)],
         ),
         (
-            ledger_domain.donation_request_payment_transfers(OWNER, GIFT, FEE),
+            ledger_domain.build_donation_request_payment_transfers(OWNER, GIFT, FEE),
             [("request_paid", bank, asked, 2500), ("request_overpaid", bank, partners, 75)],
         ),
         (
-            ledger_domain.donation_request_payment_transfers(OWNER, GIFT, Money(0, "USD")),
+            ledger_domain.build_donation_request_payment_transfers(OWNER, GIFT, Money(0, "USD")),
             [("request_paid", bank, asked, 2500)],
         ),
         (
-            ledger_domain.donation_request_payment_transfers(OWNER, Money(0, "EUR"), FEE),
+            ledger_domain.build_donation_request_payment_transfers(OWNER, Money(0, "EUR"), FEE),
             [("request_overpaid", bank, partners, 75)],
         ),
         (
-            ledger_domain.donation_request_allocation_transfers(OWNER, CAUSE, GIFT),
+            ledger_domain.build_donation_request_allocation_transfers(OWNER, CAUSE, GIFT),
             [("request_allocated", asked, owed, 2500)],
         ),
-        (ledger_domain.overpayment_returned_transfers(OWNER, FEE), [("overpayment_returned", partners, bank, 75)]),
-        (ledger_domain.overpayment_applied_transfers(OWNER, FEE), [("overpayment_applied", partners, asked, 75)]),
+        (
+            ledger_domain.build_overpayment_returned_transfers(OWNER, FEE),
+            [("overpayment_returned", partners, bank, 75)],
+        ),
+        (ledger_domain.build_overpayment_applied_transfers(OWNER, FEE), [("overpayment_applied", partners, asked, 75)]),
         *_refunds_of_gifts(),
         *_disputes(),
     ):
@@ -236,37 +253,49 @@ def test_accounts_of_different_owners_have_different_names() -> None:
 
 Move = Callable[[int, str, int], list[LedgerTransfer]]
 ANY_MOVES: list[Move] = [
-    lambda n, currency, minor: ledger_domain.payment_transfers(UUID(int=n), "test", CAUSE, Money(minor, currency)),
-    lambda n, currency, minor: ledger_domain.unallocated_payment_transfers(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: ledger_domain.payment_settlement_transfers(
+    lambda n, currency, minor: ledger_domain.build_payment_transfers(
+        UUID(int=n), "test", CAUSE, Money(minor, currency)
+    ),
+    lambda n, currency, minor: ledger_domain.build_unallocated_payment_transfers(
+        UUID(int=n), "test", Money(minor, currency)
+    ),
+    lambda n, currency, minor: ledger_domain.build_payment_settlement_transfers(
         UUID(int=n), "test", Money(minor, currency), Money(minor // 30, currency), CAUSE if n % 2 else None
     ),
-    lambda n, currency, minor: ledger_domain.refund_settlement_transfers(
+    lambda n, currency, minor: ledger_domain.build_refund_settlement_transfers(
         UUID(int=n), "test", Money(minor // 2 + 1, currency), Money(minor // 30, currency)
     ),
-    lambda n, currency, minor: ledger_domain.disbursement_sent_transfers(UUID(int=n), CAUSE, Money(minor, currency)),
-    lambda n, currency, minor: ledger_domain.disbursement_paid_transfers(UUID(int=n), CAUSE, Money(minor, currency)),
-    lambda n, currency, minor: ledger_domain.disbursement_returned_transfers(
+    lambda n, currency, minor: ledger_domain.build_disbursement_sent_transfers(
+        UUID(int=n), CAUSE, Money(minor, currency)
+    ),
+    lambda n, currency, minor: ledger_domain.build_disbursement_paid_transfers(
+        UUID(int=n), CAUSE, Money(minor, currency)
+    ),
+    lambda n, currency, minor: ledger_domain.build_disbursement_returned_transfers(
         UUID(int=n), CAUSE, Money(minor, currency), was_paid=n % 2 == 0
     ),
-    lambda n, currency, minor: ledger_domain.reassignment_transfers(UUID(int=n), CAUSE, OTHER, Money(minor, currency)),
-    lambda n, currency, minor: ledger_domain.unallocated_refund_started_transfers(
+    lambda n, currency, minor: ledger_domain.build_reassignment_transfers(
+        UUID(int=n), CAUSE, OTHER, Money(minor, currency)
+    ),
+    lambda n, currency, minor: ledger_domain.build_unallocated_payment_refund_started_transfers(
         UUID(int=n), "test", Money(minor, currency)
     ),
-    lambda n, currency, minor: ledger_domain.unallocated_refund_sent_transfers(
+    lambda n, currency, minor: ledger_domain.build_unallocated_payment_refund_sent_transfers(
         UUID(int=n), "test", Money(minor, currency)
     ),
-    lambda n, currency, minor: ledger_domain.unallocated_write_off_transfers(
+    lambda n, currency, minor: ledger_domain.build_unallocated_payment_write_off_transfers(
         UUID(int=n), "test", Money(minor, currency)
     ),
-    lambda n, currency, minor: ledger_domain.unallocated_payment_applied_transfers(
+    lambda n, currency, minor: ledger_domain.build_unallocated_payment_applied_transfers(
         UUID(int=n), "test", Money(minor, currency)
     ),
-    lambda n, currency, minor: ledger_domain.dispute_debited_transfers(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: ledger_domain.dispute_lost_transfers(
+    lambda n, currency, minor: ledger_domain.build_dispute_debited_transfers(
+        UUID(int=n), "test", Money(minor, currency)
+    ),
+    lambda n, currency, minor: ledger_domain.build_dispute_lost_transfers(
         UUID(int=n), "test", CAUSE, Money(minor - minor // 30, currency), Money(minor // 30, currency)
     ),
-    lambda n, currency, minor: ledger_domain.dispute_settlement_transfers(
+    lambda n, currency, minor: ledger_domain.build_dispute_settlement_transfers(
         UUID(int=n), "test", Money(minor // 2 + 1, currency), Money(minor // 30, currency)
     ),
 ]
@@ -295,12 +324,12 @@ def test_m3_a_gift_that_was_paid_out_leaves_clearing_transit_and_liability_empty
     fee = share % gross
     net = Money(gross - fee, "USD")
     flow = [
-        *ledger_domain.payment_transfers(OWNER, "test", CAUSE, Money(gross, "USD")),
-        *ledger_domain.payment_settlement_transfers(OWNER, "test", Money(gross, "USD"), Money(fee, "USD"), CAUSE),
-        *ledger_domain.disbursement_sent_transfers(OWNER, CAUSE, net),
-        *ledger_domain.disbursement_returned_transfers(OWNER, CAUSE, net, was_paid=False),
-        *ledger_domain.disbursement_sent_transfers(OWNER, CAUSE, net),
-        *ledger_domain.disbursement_paid_transfers(OWNER, CAUSE, net),
+        *ledger_domain.build_payment_transfers(OWNER, "test", CAUSE, Money(gross, "USD")),
+        *ledger_domain.build_payment_settlement_transfers(OWNER, "test", Money(gross, "USD"), Money(fee, "USD"), CAUSE),
+        *ledger_domain.build_disbursement_sent_transfers(OWNER, CAUSE, net),
+        *ledger_domain.build_disbursement_returned_transfers(OWNER, CAUSE, net, was_paid=False),
+        *ledger_domain.build_disbursement_sent_transfers(OWNER, CAUSE, net),
+        *ledger_domain.build_disbursement_paid_transfers(OWNER, CAUSE, net),
     ]
     assert set(_left(flow).values()) == {0}
 
@@ -311,26 +340,26 @@ def test_m3_a_disputed_gift_leaves_nothing_but_our_loss(gross: int, share: int, 
     fee = share % gross
     whole, net, none = Money(gross, "USD"), Money(gross - fee, "USD"), Money(0, "USD")
     flow = [
-        *ledger_domain.payment_transfers(OWNER, "test", CAUSE, whole),
-        *ledger_domain.payment_settlement_transfers(OWNER, "test", whole, Money(fee, "USD"), CAUSE),
+        *ledger_domain.build_payment_transfers(OWNER, "test", CAUSE, whole),
+        *ledger_domain.build_payment_settlement_transfers(OWNER, "test", whole, Money(fee, "USD"), CAUSE),
     ]
     payout = [
-        *ledger_domain.disbursement_sent_transfers(OWNER, CAUSE, net),
-        *ledger_domain.disbursement_paid_transfers(OWNER, CAUSE, net),
+        *ledger_domain.build_disbursement_sent_transfers(OWNER, CAUSE, net),
+        *ledger_domain.build_disbursement_paid_transfers(OWNER, CAUSE, net),
     ]
     flow += payout if paid_out else []
     flow += [
-        *ledger_domain.dispute_debited_transfers(OWNER, "test", whole),
-        *ledger_domain.dispute_settlement_transfers(OWNER, "test", whole, none),
+        *ledger_domain.build_dispute_debited_transfers(OWNER, "test", whole),
+        *ledger_domain.build_dispute_settlement_transfers(OWNER, "test", whole, none),
     ]
     if won:
-        flow += ledger_domain.dispute_returned_transfers(OWNER, "test", whole)
-        flow += ledger_domain.dispute_won_settlement_transfers(OWNER, "test", whole, none)
+        flow += ledger_domain.build_dispute_returned_transfers(OWNER, "test", whole)
+        flow += ledger_domain.build_dispute_won_settlement_transfers(OWNER, "test", whole, none)
         flow += [] if paid_out else payout
     elif paid_out:
-        flow += ledger_domain.dispute_lost_transfers(OWNER, "test", CAUSE, none, whole)
+        flow += ledger_domain.build_dispute_lost_transfers(OWNER, "test", CAUSE, none, whole)
     else:
-        flow += ledger_domain.dispute_lost_transfers(OWNER, "test", CAUSE, net, Money(fee, "USD"))
+        flow += ledger_domain.build_dispute_lost_transfers(OWNER, "test", CAUSE, net, Money(fee, "USD"))
     left = _left(flow)
     loss = 0 if won else gross if paid_out else fee
     # What we lost is what our bank account lacks.
@@ -341,14 +370,16 @@ def test_m3_a_disputed_gift_leaves_nothing_but_our_loss(gross: int, share: int, 
 @given(st.integers(1, MAX_MINOR))
 def test_m3_held_money_that_went_back_or_was_dismissed_leaves_nothing(minor: int) -> None:
     money = Money(minor, "USD")
-    held = ledger_domain.unallocated_payment_transfers(OWNER, "test", money)
+    held = ledger_domain.build_unallocated_payment_transfers(OWNER, "test", money)
     refunded = [
         *held,
-        *ledger_domain.unallocated_refund_started_transfers(OWNER, "test", money),
-        *ledger_domain.unallocated_refund_sent_transfers(OWNER, "test", money),
+        *ledger_domain.build_unallocated_payment_refund_started_transfers(OWNER, "test", money),
+        *ledger_domain.build_unallocated_payment_refund_sent_transfers(OWNER, "test", money),
     ]
     assert set(_left(refunded).values()) == {0}
-    assert set(_left([*held, *ledger_domain.unallocated_write_off_transfers(OWNER, "test", money)]).values()) == {0}
+    assert set(
+        _left([*held, *ledger_domain.build_unallocated_payment_write_off_transfers(OWNER, "test", money)]).values()
+    ) == {0}
 
 
 def _left(flow: list[LedgerTransfer]) -> Counter[str]:

@@ -74,7 +74,9 @@ class Gift:
         if self.donation.settlement is None:
             gross = self.donation.money
             charged = min(self.donation.unrefunded_amount, usd(self.fee))
-            self.post(ledger_domain.payment_settlement_transfers(ROW, "test", gross, usd(self.fee), CAUSE, charged))
+            self.post(
+                ledger_domain.build_payment_settlement_transfers(ROW, "test", gross, usd(self.fee), CAUSE, charged)
+            )
             self.donation = replace(self.donation, settlement=SettledAmount(AT, gross - usd(self.fee)))
 
     def begin(self, minor: int) -> None:
@@ -86,7 +88,7 @@ class Gift:
             except InvalidState:
                 return
             absorbed = refunds_domain.calculate_nonprofit_share(self.donation, money)
-            self.post(ledger_domain.donation_refund_started_transfers(ROW, "test", CAUSE, money, absorbed))
+            self.post(ledger_domain.build_donation_refund_started_transfers(ROW, "test", CAUSE, money, absorbed))
             self.change(withdrawn=money.minor)
             self.begun.append((money, absorbed))
 
@@ -95,25 +97,25 @@ class Gift:
             self.refused()  # its provider sends nothing back of what a bank has drawn
         elif self.begun:
             money, _ = self.begun.pop()
-            self.post(ledger_domain.donation_refund_sent_transfers(ROW, "test", money))
+            self.post(ledger_domain.build_donation_refund_sent_transfers(ROW, "test", money))
             self.change(refunded=money.minor)
 
     def refused(self) -> None:
         if self.begun:
             money, _ = self.begun.pop()
             again = refunds_domain.calculate_amount_owed_after_failed_refund(self.donation, money)
-            self.post(ledger_domain.donation_refund_reversed_transfers(ROW, "test", CAUSE, money, again))
+            self.post(ledger_domain.build_donation_refund_reversed_transfers(ROW, "test", CAUSE, money, again))
             self.change(withdrawn=-money.minor)
 
     def dispute(self, minor: int) -> None:
         left = self.donation.money.minor - self.back
         if self.open is None and left:
             self.open = usd(min(minor, left))
-            self.post(ledger_domain.dispute_debited_transfers(ROW, "test", self.open))
+            self.post(ledger_domain.build_dispute_debited_transfers(ROW, "test", self.open))
 
     def won(self) -> None:
         if self.open is not None:
-            self.post(ledger_domain.dispute_returned_transfers(ROW, "test", self.open))
+            self.post(ledger_domain.build_dispute_returned_transfers(ROW, "test", self.open))
             self.open = None
 
     def lost(self) -> None:
@@ -121,7 +123,7 @@ class Gift:
             return  # the refund ends first
         owed = usd(0) if self.paid_out is not None else self.donation.net_amount_for_nonprofit
         gift, ours = disputes_domain.split_loss_with_nonprofit(self.open, owed)
-        self.post(ledger_domain.dispute_lost_transfers(ROW, "test", CAUSE, gift, ours))
+        self.post(ledger_domain.build_dispute_lost_transfers(ROW, "test", CAUSE, gift, ours))
         if self.paid_out is not None:
             self.unrecovered.append(self.open)
         self.change(withdrawn=0 if self.paid_out is not None else self.open.minor, refunded=self.open.minor)
@@ -130,13 +132,19 @@ class Gift:
     def pay_out(self) -> None:
         standing = self.donation.withdrawn_minor == self.refunded.minor and self.open is None
         if self.paid_out is None and self.donation.settlement and standing and self.donation.net_amount_for_nonprofit:
-            self.post(ledger_domain.disbursement_sent_transfers(ROW, CAUSE, self.donation.net_amount_for_nonprofit))
-            self.post(ledger_domain.disbursement_paid_transfers(ROW, CAUSE, self.donation.net_amount_for_nonprofit))
+            self.post(
+                ledger_domain.build_disbursement_sent_transfers(ROW, CAUSE, self.donation.net_amount_for_nonprofit)
+            )
+            self.post(
+                ledger_domain.build_disbursement_paid_transfers(ROW, CAUSE, self.donation.net_amount_for_nonprofit)
+            )
             self.paid_out = self.donation.net_amount_for_nonprofit.minor
 
     def come_back(self) -> None:
         if self.paid_out is not None:
-            self.post(ledger_domain.disbursement_returned_transfers(ROW, CAUSE, usd(self.paid_out), was_paid=True))
+            self.post(
+                ledger_domain.build_disbursement_returned_transfers(ROW, CAUSE, usd(self.paid_out), was_paid=True)
+            )
             self.paid_out = None
 
     def recover(self) -> None:
@@ -144,7 +152,7 @@ class Gift:
             lost = self.unrecovered.pop()
             back, _ = disputes_domain.split_loss_with_nonprofit(lost, self.donation.net_amount_for_nonprofit)
             if back:
-                self.post(ledger_domain.dispute_recovered_transfers(ROW, "test", CAUSE, back))
+                self.post(ledger_domain.build_dispute_recovered_transfers(ROW, "test", CAUSE, back))
             self.change(withdrawn=lost.minor)
 
     def move(self, name: str, minor: int) -> None:
@@ -180,7 +188,7 @@ def paid(minor: int, fee: int) -> Gift:
         ROW, UUID(int=3), CAUSE, None, usd(minor), NOBODY, {}, AT, donor_shown=True, gift_aid_id=None
     )
     gift = Gift(replace(made, status="RECEIVED_PAYMENT"), fee)
-    gift.post(ledger_domain.payment_transfers(ROW, "test", CAUSE, gift.donation.money))
+    gift.post(ledger_domain.build_payment_transfers(ROW, "test", CAUSE, gift.donation.money))
     return gift
 
 

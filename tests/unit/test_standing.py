@@ -14,8 +14,8 @@ from almoner.nonprofits.legal_status.domain import (
     REVOCATIONS,
     SourceReport,
     latest_revocation,
+    list_source_rows,
     parse_irs_date,
-    source_rows_of_entry,
     status_of_listed_organisation,
     status_of_us_organisation,
 )
@@ -251,5 +251,5 @@ def test_days_and_rows_are_read_in_every_form() -> None:
         == date(2017, 11, 15)
     )
     assert [parse_irs_date(text) for text in ("", None, "31-FEB-2017", "15-XXX-2017")] == [None] * 4
-    assert source_rows_of_entry({"rows": [{"a": 1}, {"a": 2}]}) == ({"a": 1}, {"a": 2})
-    assert source_rows_of_entry({"a": 1}) == ({"a": 1},)
+    assert list_source_rows({"rows": [{"a": 1}, {"a": 2}]}) == ({"a": 1}, {"a": 2})
+    assert list_source_rows({"a": 1}) == ({"a": 1},)

@@ -106,7 +106,7 @@ def test_whole_years_are_those_with_gifts_and_tax_years_are_of_pounds() -> None:
     span = DonationDateRange(
         datetime(2025, 4, 5, 22, tzinfo=UTC), datetime(2026, 4, 6, tzinfo=UTC), has_gbp_donations=True
     )
-    years, taxed = donor_statements_domain.available_calendar_and_uk_tax_years(span, UTC)
+    years, taxed = donor_statements_domain.list_available_calendar_and_uk_tax_years(span, UTC)
     assert [one.first.year for one in years] == [2026, 2025]
     assert taxed == [
         donor_statements_domain.uk_tax_year_period(2026),
@@ -114,15 +114,15 @@ def test_whole_years_are_those_with_gifts_and_tax_years_are_of_pounds() -> None:
         donor_statements_domain.uk_tax_year_period(2024),
     ]
     assert (
-        donor_statements_domain.available_calendar_and_uk_tax_years(replace(span, has_gbp_donations=False), UTC)[1]
+        donor_statements_domain.list_available_calendar_and_uk_tax_years(replace(span, has_gbp_donations=False), UTC)[1]
         == []
     )
-    assert donor_statements_domain.available_calendar_and_uk_tax_years(None, UTC) == ([], [])
+    assert donor_statements_domain.list_available_calendar_and_uk_tax_years(None, UTC) == ([], [])
 
 
 def test_tax_years_of_the_united_kingdom_begin_at_midnight_in_london() -> None:
     evening = datetime(2025, 4, 5, 23, 30, tzinfo=UTC)
-    assert donor_statements_domain.available_calendar_and_uk_tax_years(
+    assert donor_statements_domain.list_available_calendar_and_uk_tax_years(
         DonationDateRange(evening, evening, has_gbp_donations=True), UTC
     )[1] == [donor_statements_domain.uk_tax_year_period(2025)]
     ended, started = (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from almoner.giving.accounting.monthly_reports.domain import month_bounds
 from almoner.kit.time import (
-    day_text_to_start_timestamp,
+    convert_day_to_start_timestamp,
     end_of_month,
     iso_timestamp,
     parse_calendar_day,
@@ -85,7 +85,7 @@ def test_a_plus_that_became_a_blank_in_a_query_string_is_one() -> None:
     ],
 )
 def test_a_typed_day_starts_where_its_reader_is(text: str, zone: str, after: int, start: str) -> None:
-    assert day_text_to_start_timestamp(text, ZoneInfo(zone), days_later=after) == start
+    assert convert_day_to_start_timestamp(text, ZoneInfo(zone), days_later=after) == start
 
 
 @pytest.mark.parametrize("text", ["9999-12", "0001-01", "2200-01", "1899-12", "2026-13", "2026", "2026-1", "", "x"])

@@ -327,7 +327,7 @@ def test_the_guide_tells_every_reason() -> None:
 
 def test_the_test_values_are_those_of_the_specification() -> None:
     assert set(requests_test_values.ACTIONS) == {"test_accept", *(f"test_reject_{code}" for code in REJECTION_REASONS)}
-    assert requests_test_values.sandbox_action_of("test_accept ") is None
+    assert requests_test_values.find_sandbox_action("test_accept ") is None
     step = EvaluationStep("x", "pass", "y")
     assert step.facts == {}
 

@@ -106,4 +106,6 @@ async def _gifts(service: Service, partner: UUID, request: UUID, causes: list[st
             request,
         )
         for one in ids:
-            ledger.post_at_commit(tx, ledger_domain.payment_transfers(tx.new_id(), "bulk", one, Money(100, "USD")))
+            ledger.post_at_commit(
+                tx, ledger_domain.build_payment_transfers(tx.new_id(), "bulk", one, Money(100, "USD"))
+            )

@@ -110,8 +110,8 @@ async def test_a_crash_between_two_batches_leaves_no_gift_behind(ground: Ground)
         reported = (await events_of(ground.service, made))[4:]
         assert reported == ["donation.disbursed", "donation.payout_returned"]
     async with ground.service.db.read() as tx:
-        assert len(await donations.donations_of_disbursement(tx, payout)) == 5
-        assert await disbursements.disbursement_ids_to_propagate(tx) == []
+        assert len(await donations.list_donations_of_disbursement(tx, payout)) == 5
+        assert await disbursements.list_disbursement_ids_with_unpropagated_status(tx) == []
 
 
 async def test_m7_exceptions_are_looked_at_again_every_night(ground: Ground) -> None:

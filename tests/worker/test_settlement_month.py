@@ -123,5 +123,5 @@ async def paid(service: Service, nonprofit: str, many: int) -> None:
             where p.donation_id = d.id and p.status = 'succeeded'
             """
         )
-        received = ledger_domain.payment_transfers(tx.new_id(), PROVIDER, organisation, Money(1000 * many, "USD"))
+        received = ledger_domain.build_payment_transfers(tx.new_id(), PROVIDER, organisation, Money(1000 * many, "USD"))
         ledger.post_at_commit(tx, received)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import open_table, parse_country_code, parse_years, storable_publisher_note
+from almoner.adapters.watchlist_values import open_table, parse_country_code, parse_years, truncate_publisher_note
 from almoner.kit.text import clean_text
 from almoner.screening.watchlists.domain import (
     Category,
@@ -154,7 +154,7 @@ def _parse_entity(row: list[str], reported: _OfacFileSet) -> ListedEntity:
         identifiers=tuple(dict.fromkeys(value for value, _ in numbers)),
         birth_years=tuple(dict.fromkeys(_birth_years(remarks))),
         programmes=tuple(one.strip() for one in programmes.split("] [") if one.strip()),
-        note=storable_publisher_note(kind, "; ".join(remarks)),
+        note=truncate_publisher_note(kind, "; ".join(remarks)),
     )
 
 

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 from defusedxml.ElementTree import ParseError, iterparse
 
-from almoner.adapters.watchlist_values import parse_country_code, parse_years, storable_publisher_note
+from almoner.adapters.watchlist_values import parse_country_code, parse_years, truncate_publisher_note
 from almoner.kit.text import clean_line
 from almoner.screening.watchlists.domain import (
     Category,
@@ -98,7 +98,7 @@ def _parse_entity(element: Element) -> ListedEntity | RejectedEntry:
         birth_years=tuple(dict.fromkeys(_birth_years(element))),
         programmes=tuple(filter(None, [_text(element, "UN_LIST_TYPE")])),
         listed_on=_day(_text(element, "LISTED_ON")),
-        note=storable_publisher_note(kind, _text(element, "COMMENTS1")),
+        note=truncate_publisher_note(kind, _text(element, "COMMENTS1")),
     )
 
 

@@ -201,7 +201,7 @@ def _hides_rows(cells: Sequence[str], header: Sequence[str], required_columns: S
     return any("\n" in cell for cell, name in zip(cells, header, strict=True) if name in required_columns)
 
 
-def storable_publisher_note(kind: Kind, text: str) -> str | None:
+def truncate_publisher_note(kind: Kind, text: str) -> str | None:
     """The publisher's remarks about an entry; None for a person, of whom only what identifies them is stored."""
     return None if kind == "person" else text[:_LONGEST_NOTE].strip() or None
 
@@ -242,5 +242,5 @@ class EntityBuilder:
             programmes=tuple(dict.fromkeys(filter(None, self.programmes))),
             listed_on=self.listed_on,
             category=category,
-            note=storable_publisher_note(self.kind, self.note),
+            note=truncate_publisher_note(self.kind, self.note),
         )

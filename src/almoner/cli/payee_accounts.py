@@ -24,7 +24,7 @@ from almoner.giving.disbursing.payee_bank_accounts.domain import (
     PayeeAccount,
     PayeeAccountError,
     PayeeStatus,
-    transliterated_texts,
+    list_transliterated_texts,
 )
 from almoner.kit.errors import NotFound
 from almoner.kit.text import sanitise_for_terminal
@@ -118,7 +118,7 @@ async def show(tx: Tx, account: AccountId) -> Output:
         ["number", f"{one.masked_number} ({one.scheme}, {one.currency})"],
         ["address", ", ".join(part for part in parts if part)],
         ["two approvals", "yes" if one.required_review_count == 2 else "no"],
-        ["warnings", "; ".join(await payee_bank_accounts.account_warnings(tx, one)) or None],
+        ["warnings", "; ".join(await payee_bank_accounts.list_account_warnings(tx, one)) or None],
         ["status", _SHOWN[one.status]],
         ["nonprofit notified", iso_timestamp(notice.notified_at) if notice else None],
         ["denied by nonprofit", iso_timestamp(one.denied_at) if one.denied_at else None],
@@ -179,7 +179,7 @@ async def propose(
     created = await payee_bank_accounts.propose_account(tx, proposal, note=reported, proposed_by=caller.id)
     await _record(tx, caller, "payee_bank_account.proposed", created)
     parts = [f"{tx.ids.encode(_TYPE, created.id)} proposed: {created.masked_number}, {created.holder}."]
-    parts += [f"Warning: {one}." for one in await payee_bank_accounts.account_warnings(tx, created)]
+    parts += [f"Warning: {one}." for one in await payee_bank_accounts.list_account_warnings(tx, created)]
     who = "Two other finance operators" if created.requires_second_approval else "Another finance operator"
     return [
         *parts,
@@ -210,7 +210,7 @@ async def approve(
     )
     await _record(tx, caller, "payee_bank_account.approved", seen)
     waits = " (1 of 2: another finance operator must also approve the account)" if seen.status == "proposed" else ""
-    changed = transliterated_texts(seen.holder, seen.address)
+    changed = list_transliterated_texts(seen.holder, seen.address)
     return [
         f"{account} is {_SHOWN[seen.status]}{waits}.",
         *(f"For the bank, the {name} is transliterated as {sent}." for name, _, sent in changed),

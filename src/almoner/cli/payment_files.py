@@ -146,7 +146,7 @@ def _own(currency: str) -> OwnAccount:
 
 
 async def _changed_texts(tx: Tx, file: PaymentFile) -> list[str]:
-    changed = await payment_files.transliterated_texts(tx, file.id)
+    changed = await payment_files.list_transliterated_texts(tx, file.id)
     lines = [
         f"For the bank, the {one.field_name} of {tx.ids.encode('payeeaccount', one.account_id)} is transliterated as "
         f"{one.sent_text}."
@@ -179,7 +179,7 @@ async def show(tx: Tx, file: FileId) -> Output:
     ]
     changed: list[list[object]] = [
         [tx.ids.encode("payeeaccount", one.account_id), one.field_name, one.entered_text, one.sent_text]
-        for one in await payment_files.transliterated_texts(tx, found.id)
+        for one in await payment_files.list_transliterated_texts(tx, found.id)
     ]
     tables = [Table(("field", "value"), facts)]
     return [*tables, Table(("account", "field", "entered", "sent to the bank"), changed)] if changed else tables

@@ -98,7 +98,7 @@ _CODES: Final[Mapping[str, tuple[str, str]]] = {
 _CODE: Final = re.compile(rf"\b({'|'.join(_CODES)})\b")
 
 
-def bank_reason_facts(label: str, reason: str | None) -> Iterator[LabelledValue]:
+def list_bank_return_reason_facts(label: str, reason: str | None) -> Iterator[LabelledValue]:
     """A bank's reason as it is, what its code means, and what to do next. Without a known code only the reason."""
     yield LabelledValue(label, reason)
     if reason and (found := _CODE.search(reason)):
@@ -107,7 +107,7 @@ def bank_reason_facts(label: str, reason: str | None) -> Iterator[LabelledValue]
         yield LabelledValue("What to do next", then)
 
 
-def bank_reason_text(reason: str | None) -> str | None:
+def describe_bank_return_reason(reason: str | None) -> str | None:
     """A bank's reason with the meaning of its code, for lists."""
     found = _CODE.search(reason) if reason else None
     return f"{reason} ({_CODES[found[0]][0].lower()})" if reason and found else reason

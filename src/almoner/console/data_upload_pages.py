@@ -17,7 +17,7 @@ from almoner.console.context import ConsoleContext
 from almoner.console.data_register_pages import LOADS
 from almoner.console.data_watchlist_pages import PATH as WATCHLISTS
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.money_records import RecordPage, show_record, timestamp_fact
+from almoner.console.money_records import RecordPage, label_timestamp, show_record
 from almoner.kit.errors import NotFound, Problem
 from almoner.nonprofits.registers import jobs as registers_jobs
 from almoner.nonprofits.registers import service as registers
@@ -196,8 +196,8 @@ class UploadPages:
             ),
             LabelledValue("Import checks", "Overridden" if upload.forced else "Applied"),
             LabelledValue("Uploaded by", by),
-            timestamp_fact("Uploaded", upload.uploaded_at),
-            timestamp_fact("Finished", upload.finished_at),
+            label_timestamp("Uploaded", upload.uploaded_at),
+            label_timestamp("Finished", upload.finished_at),
             LabelledValue("Why the file was not imported", upload.reason),
             *load,
         ]

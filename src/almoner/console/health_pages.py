@@ -136,7 +136,7 @@ class _HealthPages:
             live = await processes.list_processes(tx)
             alive = [one.is_alive(tx.real_now) for one in live]
             reports = [(one, one.is_recent(tx.real_now)) for one in await backups.list_backups(tx)]
-            archived_at = await backups.last_wal_archived_at(tx)
+            archived_at = await backups.find_last_wal_archived_at(tx)
             expiries = await list_expiring_credentials(tx)
         return await self._context.render_console_page(
             visitor,

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
 from almoner.access.partners import service as partners
 from almoner.console.actions import ActionField, ActionPage, ActionPages
-from almoner.console.bank_reasons import bank_reason_facts, bank_reason_text
+from almoner.console.bank_reasons import describe_bank_return_reason, list_bank_return_reason_facts
 from almoner.console.context import MOST_COUNTED, ConsoleContext, capitalise
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
@@ -23,9 +23,9 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     RecordTable,
-    amount_fact,
     build_fixed_explanation,
     build_list_page,
+    label_amount,
     load_organisation_names_by_id,
     parse_cursor,
     parse_filter_choice,
@@ -83,11 +83,11 @@ async def _facts(tx: Tx, one: Disbursement) -> Sequence[LabelledValue]:
         LabelledValue("Nonprofit", names.get(one.organisation_id)),
         LabelledValue("Nonprofit ID", tx.ids.encode("organisation", one.organisation_id)),
         LabelledValue("Partner", partner),
-        amount_fact("Amount", one.money),
+        label_amount("Amount", one.money),
         LabelledValue("Donations", f"{one.donations:,}"),
         LabelledValue("End-to-end ID", one.end_to_end_id),
         LabelledValue("Reason for waiting", _waiting_reason(one)),
-        *bank_reason_facts("Why it was returned", one.return_reason),
+        *list_bank_return_reason_facts("Why it was returned", one.return_reason),
     ]
 
 
@@ -273,9 +273,9 @@ class DisbursementPages:
         async with self._context.db.read() as tx:
             one = await self._kind.get_from_url(self._context, tx, visitor)
             file_id = await payment_files.find_file_id_of_disbursement(tx, one.id)
-            found = await donations.donations_of_disbursement(tx, one.id, None, _SHOWN + 1)
+            found = await donations.list_donations_of_disbursement(tx, one.id, None, _SHOWN + 1)
             here = self._kind.page_path(tx, one)
-            actions = self._kind.available_actions(tx, one)
+            actions = self._kind.list_available_actions(tx, one)
             downloads = [(f"{here}/remittance", "Remittance statement (PDF)")] if one.status in ("SENT", "PAID") else []
             facts = list(await _facts(tx, one))
             if file_id is not None:
@@ -471,7 +471,7 @@ def _steps(one: Disbursement) -> list[TimelineStep]:
     steps = [TimelineStep("Begun", "done", iso_timestamp(one.created_at))]
     for words, at in (("Sent", one.sent_at), ("Paid", one.paid_at), ("Returned", one.returned_at)):
         if at is not None:
-            note = bank_reason_text(one.return_reason) or "" if words == "Returned" else ""
+            note = describe_bank_return_reason(one.return_reason) or "" if words == "Returned" else ""
             steps.append(TimelineStep(words, "done", iso_timestamp(at), note))
     if one.status == "PENDING":
         why = one.waiting_reason.description if one.waiting_reason else "the next disbursement run sends it"

@@ -14,7 +14,7 @@ from almoner.console.actions import ActionField, ActionPage, ActionPages, Consol
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ListRow
-from almoner.console.money_records import ActingOperator, RecordTable, timestamp_fact
+from almoner.console.money_records import ActingOperator, RecordTable, label_timestamp
 from almoner.giving.accounting.dispute_evidence import service as evidence_service
 from almoner.giving.accounting.dispute_evidence.domain import EVIDENCE_KINDS, MAX_TEXT, Evidence
 from almoner.giving.accounting.disputes import service as disputes
@@ -65,7 +65,7 @@ def evidence_success_message(visitor: SignedInRequest) -> str:
     return _DONE.get(visitor.query.get("evidence", ""), "")
 
 
-def evidence_actions(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[tuple[str, str, str]]:
+def list_evidence_actions(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[tuple[str, str, str]]:
     """The actions on the evidence that are available now.
 
     Evidence that was never submitted can still be removed after the deadline.
@@ -85,9 +85,9 @@ def evidence_actions(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[tuple
     return [(f"{here}/{name}", label, key) for offers, name, label, key in offered if offers]
 
 
-def evidence_facts(dispute: Dispute, evidence: Evidence) -> list[LabelledValue]:
+def build_evidence_facts(dispute: Dispute, evidence: Evidence) -> list[LabelledValue]:
     """The deadline, the status and the texts of the evidence."""
-    facts = [timestamp_fact("Evidence due", dispute.evidence_due_at)]
+    facts = [label_timestamp("Evidence due", dispute.evidence_due_at)]
     if evidence.is_empty:
         return facts
     return [
@@ -99,7 +99,7 @@ def evidence_facts(dispute: Dispute, evidence: Evidence) -> list[LabelledValue]:
     ]
 
 
-def evidence_table(tx: Tx, evidence: Evidence, operator_names: Mapping[str, str]) -> RecordTable:
+def build_evidence_table(tx: Tx, evidence: Evidence, operator_names: Mapping[str, str]) -> RecordTable:
     """A table of the files of the evidence. ``operator_names``: the display names of operators, by ID."""
     dispute = tx.ids.encode(_TYPE, evidence.id)
     columns = (Column("File"), Column("Kind"), Column("Size"), Column("Uploaded by"), Column("Uploaded", "moment"))
@@ -211,9 +211,9 @@ class DisputeEvidencePages:
     ) -> ActionPage:
         dispute, evidence = await self._find(tx, visitor)
         facts = (
-            evidence_facts(dispute, evidence)
+            build_evidence_facts(dispute, evidence)
             if shows_all
-            else [timestamp_fact("Evidence due", dispute.evidence_due_at)]
+            else [label_timestamp("Evidence due", dispute.evidence_due_at)]
         )
         if shows_all:
             home, name = visitor.portal.home, tx.ids.encode(_TYPE, dispute.id)

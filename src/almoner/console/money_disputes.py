@@ -14,10 +14,10 @@ from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_dispute_evidence import (
     DisputeEvidencePages,
-    evidence_actions,
-    evidence_facts,
+    build_evidence_facts,
+    build_evidence_table,
     evidence_success_message,
-    evidence_table,
+    list_evidence_actions,
 )
 from almoner.console.money_records import (
     NOTE,
@@ -25,13 +25,13 @@ from almoner.console.money_records import (
     RecordAction,
     RecordKind,
     RecordPage,
-    amount_fact,
     build_fixed_explanation,
     build_list_page,
+    label_amount,
+    label_timestamp,
     parse_cursor,
     parse_filter_choice,
     show_record,
-    timestamp_fact,
 )
 from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
 from almoner.giving.accounting.disputes import service as disputes
@@ -61,18 +61,18 @@ def _subject(tx: Tx, dispute: Dispute) -> str | None:
 
 async def _facts(tx: Tx, dispute: Dispute) -> Sequence[LabelledValue]:
     found = [
-        amount_fact("Amount", dispute.money),
+        label_amount("Amount", dispute.money),
         LabelledValue("Reason", humanise_field_name(dispute.reason) if dispute.reason else None),
         LabelledValue("Donation or payment", _subject(tx, dispute)),
         LabelledValue("Provider", dispute.provider),
         LabelledValue("Payment ID at the provider", dispute.provider_payment_id),
         LabelledValue("Dispute ID at the provider", dispute.provider_dispute_id),
-        timestamp_fact("Opened", dispute.opened_at),
+        label_timestamp("Opened", dispute.opened_at),
     ]
     if dispute.loss:
-        found.append(amount_fact("Absorbed by us", dispute.loss.absorbed))
+        found.append(label_amount("Absorbed by us", dispute.loss.absorbed))
         found.append(LabelledValue("Already disbursed", dispute.loss.disbursed, "yes_no"))
-        found.append(amount_fact("Recovered", dispute.loss.recovered))
+        found.append(label_amount("Recovered", dispute.loss.recovered))
     return found
 
 
@@ -249,10 +249,10 @@ class DisputePages:
                 status=one.status.value,
                 back=_PATH,
                 back_label="Disputes",
-                facts=[*await _facts(tx, one), *evidence_facts(one, evidence)],
+                facts=[*await _facts(tx, one), *build_evidence_facts(one, evidence)],
                 steps=steps,
-                actions=[*evidence_actions(tx, one, evidence), *self._kind.available_actions(tx, one)],
-                tables=[evidence_table(tx, evidence, names)] if evidence.files else [],
+                actions=[*list_evidence_actions(tx, one, evidence), *self._kind.list_available_actions(tx, one)],
+                tables=[build_evidence_table(tx, evidence, names)] if evidence.files else [],
             )
         return await show_record(
             self._context, visitor, page, evidence_success_message(visitor) or self._kind.success_message(visitor)

@@ -10,7 +10,7 @@ from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.money_records import ActingOperator, amount_fact, donor_name, load_organisation_names_by_id
+from almoner.console.money_records import ActingOperator, donor_name, label_amount, load_organisation_names_by_id
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.reassignments.domain import (
     MAX_REASON_LENGTH,
@@ -176,7 +176,7 @@ async def _facts(tx: Tx, donation: Donation) -> list[LabelledValue]:
     return [
         LabelledValue("Nonprofit now", names.get(donation.organisation_id)),
         LabelledValue("Donor", donor_name(donation)),
-        amount_fact("Amount of the donation", donation.money),
-        amount_fact("Amount owed to the nonprofit", amount_owed_to_nonprofit(donation)),
+        label_amount("Amount of the donation", donation.money),
+        label_amount("Amount owed to the nonprofit", amount_owed_to_nonprofit(donation)),
         LabelledValue("Status", donation.status, "status"),
     ]

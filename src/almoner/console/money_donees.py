@@ -219,7 +219,7 @@ class ReceiptDoneePages:
                 back_label="Receipt donees",
                 facts=[*await _facts(tx, one), LabelledValue("EIN", ein)],
                 steps=steps,
-                actions=_KIND.available_actions(tx, one, me),
+                actions=_KIND.list_available_actions(tx, one, me),
                 notices=await _KIND.describe_actions_reserved_for_others(tx, one, me),
             )
         return await show_record(self._context, visitor, page, _KIND.success_message(visitor))

@@ -21,10 +21,10 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     RecordTable,
-    amount_fact,
     build_decider_name_lookup,
     build_fixed_explanation,
     build_list_page,
+    label_amount,
     load_organisation_names_by_id,
     parse_cursor,
     parse_filter_choice,
@@ -53,10 +53,10 @@ _AGAIN: Final = ActionField("note", "Why you need the file again", "area", maxle
 
 async def _facts(_tx: Tx, file: PaymentFile) -> Sequence[LabelledValue]:
     return [
-        amount_fact("Amount", file.total),
+        label_amount("Amount", file.total),
         LabelledValue("Payments", f"{file.payments:,}"),
         LabelledValue("Execution date", file.execution_date.isoformat()),
-        amount_fact("Limit for one person", file.single_release_limit),
+        label_amount("Limit for one person", file.single_release_limit),
         LabelledValue("Two people required", file.requires_second_approval, "yes_no"),
         LabelledValue("Message ID", file.message_id),
         LabelledValue("SHA-256", file.sha256.hex()),
@@ -256,7 +256,7 @@ class PaymentFilePages:
                 back_label="Payment files",
                 facts=await _facts(tx, file),
                 steps=await self._steps(tx, file),
-                actions=_KIND.available_actions(tx, file, me),
+                actions=_KIND.list_available_actions(tx, file, me),
                 tables=[await self._payments(tx, file), await self._changed(tx, file)],
                 notices=await _KIND.describe_actions_reserved_for_others(tx, file, me),
                 downloads=[(f"{_KIND.page_path(tx, file)}/download", "Download file")]
@@ -316,7 +316,7 @@ class PaymentFilePages:
         return RecordTable("Payments", columns, rows, more=more)
 
     async def _changed(self, tx: Tx, file: PaymentFile) -> RecordTable:
-        changed = await payment_files.transliterated_texts(tx, file.id, _SHOWN + 1)
+        changed = await payment_files.list_transliterated_texts(tx, file.id, _SHOWN + 1)
         rows = [
             ListRow(
                 f"/payee-accounts/{tx.ids.encode('payeeaccount', one.account_id)}",

@@ -30,17 +30,17 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     RecordTable,
-    amount_fact,
     build_decider_name_lookup,
     build_fixed_explanation,
     build_list_page,
+    label_amount,
+    label_timestamp,
     load_organisation_names_by_id,
     parse_cursor,
     parse_entered_amount,
     parse_filter_choice,
     parse_filter_id,
     show_record,
-    timestamp_fact,
 )
 from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
@@ -80,12 +80,12 @@ async def _facts(tx: Tx, claim: GiftAidClaim) -> Sequence[LabelledValue]:
         LabelledValue("Charity", names.get(claim.organisation_id)),
         LabelledValue("Charity ID", tx.ids.encode("organisation", claim.organisation_id)),
         LabelledValue("Donations", f"{claim.donations:,} in {claim.lines:,} lines"),
-        amount_fact("Total donated", _pounds(claim.minor)),
-        amount_fact("Tax claimed", _pounds(claim.tax_minor)),
-        amount_fact("Adjustment", _pounds(claim.adjustment_minor)),
-        amount_fact("Gift Aid due", _pounds(claim.hmrc_payment_minor)),
-        amount_fact("Paid", _pounds(claim.paid_minor)),
-        timestamp_fact("Donations before", claim.cutoff_at),
+        label_amount("Total donated", _pounds(claim.minor)),
+        label_amount("Tax claimed", _pounds(claim.tax_minor)),
+        label_amount("Adjustment", _pounds(claim.adjustment_minor)),
+        label_amount("Gift Aid due", _pounds(claim.hmrc_payment_minor)),
+        label_amount("Paid", _pounds(claim.paid_minor)),
+        label_timestamp("Donations before", claim.cutoff_at),
         LabelledValue("HMRC's reference", claim.reference),
         LabelledValue("Note", claim.note),
     ]
@@ -329,7 +329,10 @@ class GiftAidClaimPages:
                 f"The first {_SHOWN} of {len(over):,} are shown." if len(over) > _SHOWN else "",
             )
             here = _KIND.page_path(tx, claim)
-            tables = [changed, *([await excluded_table(tx, claim)] if claim.status == "drafted" else [])]
+            tables = [
+                changed,
+                *([await build_excluded_donations_table(tx, claim)] if claim.status == "drafted" else []),
+            ]
             page = RecordPage(
                 title=f"Gift Aid claim of {format_pounds(claim.hmrc_payment_minor)}",
                 id=tx.ids.encode(_TYPE, claim.id),
@@ -338,7 +341,7 @@ class GiftAidClaimPages:
                 back_label="Gift Aid claims",
                 facts=await _facts(tx, claim),
                 steps=steps,
-                actions=_KIND.available_actions(tx, claim),
+                actions=_KIND.list_available_actions(tx, claim),
                 tables=tables,
                 downloads=[(f"{here}/schedule", "HMRC's schedule (CSV)")],
                 notices=[_left_out_message(visitor)] if _left_out_message(visitor) else [],
@@ -449,7 +452,9 @@ class GiftAidClaimPages:
         return DownloadedFile(f"{name}.csv", "text/csv; charset=utf-8", schedule.encode())
 
 
-async def excluded_table(tx: Tx, claim: GiftAidClaim, limit: int = gift_aid_claims.BATCH) -> RecordTable:
+async def build_excluded_donations_table(
+    tx: Tx, claim: GiftAidClaim, limit: int = gift_aid_claims.BATCH
+) -> RecordTable:
     """A table of the donations that a draft leaves out because HMRC would reject them, with the reasons.
 
     ``limit``: how many of the charity's unclaimed donations are checked.

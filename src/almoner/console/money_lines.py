@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionField, ActionPages
-from almoner.console.bank_reasons import bank_reason_facts
+from almoner.console.bank_reasons import list_bank_return_reason_facts
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow, SignedAmount
@@ -76,7 +76,7 @@ async def _facts(_tx: Tx, one: LineDetails) -> Sequence[LabelledValue]:
         LabelledValue("Text", moved.remittance_information),
         LabelledValue("End-to-end ID", moved.end_to_end_id),
         LabelledValue("Bank's reference", moved.reference),
-        *bank_reason_facts("Why the payment was returned", moved.return_reason),
+        *list_bank_return_reason_facts("Why the payment was returned", moved.return_reason),
         LabelledValue("Account", line.account),
         LabelledValue("Statement", one.statement),
         LabelledValue("Why it is waiting", why),
@@ -287,7 +287,7 @@ class BankStatementLinePages:
                 back_label="Lines to match",
                 facts=await _facts(tx, one),
                 steps=steps,
-                actions=[*_KIND.available_actions(tx, one), *onward],
+                actions=[*_KIND.list_available_actions(tx, one), *onward],
                 tables=[await _proposals(tx, here, proposed)] if is_open else [],
             )
         return await show_record(self._context, visitor, page, _KIND.success_message(visitor))

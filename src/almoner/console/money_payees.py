@@ -21,12 +21,12 @@ from almoner.console.money_records import (
     build_decider_name_lookup,
     build_fixed_explanation,
     build_list_page,
+    label_timestamp,
     load_organisation_names_by_id,
     parse_cursor,
     parse_filter_choice,
     parse_filter_id,
     show_record,
-    timestamp_fact,
 )
 from almoner.giving.account_notices import service as account_notices
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
@@ -99,7 +99,7 @@ async def _facts(tx: Tx, one: PayeeAccount) -> Sequence[LabelledValue]:
         LabelledValue("Account holder's address", ", ".join(part for part in parts if part)),
         LabelledValue("Approvals", f"{one.completed_review_count} of {one.required_review_count}"),
         LabelledValue("Also used by", ", ".join(tx.ids.encode("organisation", other) for other in others) or None),
-        timestamp_fact("Denied by the nonprofit", one.denied_at),
+        label_timestamp("Denied by the nonprofit", one.denied_at),
     ]
 
 
@@ -126,7 +126,7 @@ def _earlier(one: PayeeAccount) -> list[str]:
 
 async def _about_approval(tx: Tx, one: PayeeAccount) -> Sequence[str]:
     left = one.required_review_count - one.completed_review_count
-    warnings = await payee_bank_accounts.account_warnings(tx, one)
+    warnings = await payee_bank_accounts.list_account_warnings(tx, one)
     return [
         (
             "Enter the account number from your own evidence, such as a letter from the nonprofit, or a call to a "
@@ -299,7 +299,7 @@ class PayeeAccountPages:
                 steps.append(TimelineStep("Approved", "waiting", None, f"{who} must approve it"))
             if notice is not None:
                 steps.append(TimelineStep("Nonprofit notified", "done", iso_timestamp(notice.notified_at)))
-            warnings = await payee_bank_accounts.account_warnings(tx, one)
+            warnings = await payee_bank_accounts.list_account_warnings(tx, one)
             me = self._context.operator_id(visitor)
             page = RecordPage(
                 title="Payee account",
@@ -309,7 +309,7 @@ class PayeeAccountPages:
                 back_label="Payee accounts",
                 facts=await _facts(tx, one),
                 steps=steps,
-                actions=_KIND.available_actions(tx, one, me),
+                actions=_KIND.list_available_actions(tx, one, me),
                 notices=[
                     *await _KIND.describe_actions_reserved_for_others(tx, one, me),
                     *(f"{warning[:1].upper()}{warning[1:]}." for warning in warnings),

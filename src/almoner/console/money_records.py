@@ -183,7 +183,7 @@ class RecordKind(Generic[R]):
         """The path of a record's page, below ``/operator``."""
         return f"{self.path}/{tx.ids.encode(self.id_type, self.record_id(record))}"
 
-    def available_actions(self, tx: Tx, record: R, visitor_id: str = "") -> list[tuple[str, str, str]]:
+    def list_available_actions(self, tx: Tx, record: R, visitor_id: str = "") -> list[tuple[str, str, str]]:
         """The actions that are available now. ``visitor_id``: the visitor, if some are only for others."""
         here = self.page_path(tx, record)
         return [
@@ -292,12 +292,12 @@ async def show_record(
     return await context.render_console_page(visitor, template, page_keys=keys, page=page, message=message, **more)
 
 
-def amount_fact(label: str, money: Money | None) -> LabelledValue:
+def label_amount(label: str, money: Money | None) -> LabelledValue:
     """A fact whose value is an amount of money."""
     return LabelledValue(label, money.minor if money else None, "amount", currency=money.currency if money else None)
 
 
-def timestamp_fact(label: str, at: Any) -> LabelledValue:
+def label_timestamp(label: str, at: Any) -> LabelledValue:
     """A fact whose value is a date and time."""
     return LabelledValue(label, iso_timestamp(at) if at else None, "moment")
 

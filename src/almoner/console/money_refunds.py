@@ -26,15 +26,15 @@ from almoner.console.money_records import (
     RecordAction,
     RecordKind,
     RecordPage,
-    amount_fact,
     build_decider_name_lookup,
     build_fixed_explanation,
     build_list_page,
+    label_amount,
+    label_timestamp,
     parse_cursor,
     parse_entered_amount,
     parse_filter_choice,
     show_record,
-    timestamp_fact,
 )
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import NOTE_LENGTH, NoSuchRefund, Refund, RefundError, RefundStatus
@@ -71,13 +71,13 @@ async def _get(tx: Tx, refund_id: UUID) -> _Shown:
 async def _facts(tx: Tx, shown: _Shown) -> Sequence[LabelledValue]:
     one = shown.refund
     return [
-        amount_fact("Amount", one.money),
-        amount_fact("Part of the refund taken from the amount owed to the nonprofit", one.nonprofit_share),
+        label_amount("Amount", one.money),
+        label_amount("Part of the refund taken from the amount owed to the nonprofit", one.nonprofit_share),
         LabelledValue("Donation", tx.ids.encode("donation", one.donation_id)),
         LabelledValue("Sent by", "us, by bank transfer" if one.is_sent_by_bank_transfer else one.provider),
         LabelledValue("Reference", one.provider_refund),
-        timestamp_fact("Started", one.started_at),
-        timestamp_fact("Ended", one.ended_at),
+        label_timestamp("Started", one.started_at),
+        label_timestamp("Ended", one.ended_at),
     ]
 
 
@@ -272,7 +272,7 @@ class RefundPages:
                 back_label="Refunds",
                 facts=await _facts(tx, shown),
                 steps=steps,
-                actions=_KIND.available_actions(tx, shown),
+                actions=_KIND.list_available_actions(tx, shown),
                 notices=[
                     (
                         "This refund did not reach the donor or partner. Create a new refund, or mark this refund as "

@@ -26,15 +26,15 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     RecordTable,
-    amount_fact,
     build_fixed_explanation,
     build_list_page,
+    label_amount,
+    label_timestamp,
     parse_cursor,
     parse_entered_amount,
     parse_filter_choice,
     parse_filter_id,
     show_record,
-    timestamp_fact,
 )
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests import service as donation_requests
@@ -107,13 +107,13 @@ async def _facts(tx: Tx, one: DonationRequest) -> Sequence[LabelledValue]:
         LabelledValue("Partner", partner),
         LabelledValue("Partner ID", tx.ids.encode("partner", one.partner_id)),
         LabelledValue("Reference", one.reference),
-        amount_fact("Amount", one.money),
-        amount_fact("Paid", Money(one.paid_minor, one.money.currency)),
-        amount_fact("Left to pay", Money(one.outstanding_minor, one.money.currency)),
+        label_amount("Amount", one.money),
+        label_amount("Paid", Money(one.paid_minor, one.money.currency)),
+        label_amount("Left to pay", Money(one.outstanding_minor, one.money.currency)),
         LabelledValue("Donations", f"{one.donations:,}"),
-        timestamp_fact("Donations before", one.cutoff_at),
-        timestamp_fact("Created", one.created_at),
-        timestamp_fact("Due", one.due_at),
+        label_timestamp("Donations before", one.cutoff_at),
+        label_timestamp("Created", one.created_at),
+        label_timestamp("Due", one.due_at),
     ]
 
 
@@ -122,12 +122,12 @@ async def _payment_facts(tx: Tx, one: _Payment) -> Sequence[LabelledValue]:
     payment = one.payment
     return [
         LabelledValue("Partner", partner),
-        amount_fact("Amount received", payment.money),
-        amount_fact("Applied to the request", Money(payment.applied_minor, payment.money.currency)),
-        amount_fact("Overpayment", one.overpaid),
+        label_amount("Amount received", payment.money),
+        label_amount("Applied to the request", Money(payment.applied_minor, payment.money.currency)),
+        label_amount("Overpayment", one.overpaid),
         LabelledValue("Request", one.request.reference),
         LabelledValue("Bank's reference", payment.bank_reference),
-        timestamp_fact("Received", payment.received_at),
+        label_timestamp("Received", payment.received_at),
     ]
 
 
@@ -340,7 +340,7 @@ class DonationRequestPages:
         after = parse_cursor(self._context, query, _PAYMENT_TYPE)
         async with self._context.db.read() as tx:
             found = await donation_requests.list_held_overpayments(tx, after, query.limit + 1)
-            total, _ = await donation_requests.held_overpayment_count_and_oldest(tx, MOST_COUNTED + 1)
+            total, _ = await donation_requests.count_held_overpayments_and_find_oldest(tx, MOST_COUNTED + 1)
             paid = await donation_requests.load_donation_requests_by_id(tx, [one.donation_request_id for one in found])
             shown = [_Payment(one, paid[one.donation_request_id]) for one in found]
             names = await partners.load_partner_names_by_id(tx, [one.request.partner_id for one in shown])
@@ -375,7 +375,7 @@ class DonationRequestPages:
                 back=_PATH,
                 back_label="Donation requests",
                 facts=await _facts(tx, one),
-                actions=_KIND.available_actions(tx, one),
+                actions=_KIND.list_available_actions(tx, one),
                 tables=[_payments_table(tx, [_Payment(payment, one) for payment in paid])],
             )
         over = visitor.query.get("done") == "overpaid"
@@ -398,7 +398,7 @@ class DonationRequestPages:
                 back=_OVERPAYMENTS,
                 back_label="Overpayments",
                 facts=facts,
-                actions=_PAYMENT_KIND.available_actions(tx, one),
+                actions=_PAYMENT_KIND.list_available_actions(tx, one),
             )
         return await show_record(self._context, visitor, page, _PAYMENT_KIND.success_message(visitor))
 

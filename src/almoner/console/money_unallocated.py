@@ -18,11 +18,11 @@ from almoner.console.money_records import (
     RecordAction,
     RecordKind,
     RecordPage,
-    amount_fact,
     build_decider_name_lookup,
     build_fixed_explanation,
     build_list_page,
     donor_name,
+    label_amount,
     parse_cursor,
     parse_filter_choice,
     show_record,
@@ -83,7 +83,7 @@ async def _facts(tx: Tx, unallocated_payment: UnallocatedPayment) -> Sequence[La
     origin = (await _load_origins(tx, [unallocated_payment]))[unallocated_payment.id]
     donation = tx.ids.encode_or_none("donation", unallocated_payment.donation_id)
     return [
-        amount_fact("Amount", unallocated_payment.money),
+        label_amount("Amount", unallocated_payment.money),
         LabelledValue("Why it is unallocated", [unallocated_payment.reason.value], "values"),
         LabelledValue("Provider", unallocated_payment.provider),
         LabelledValue("Payment ID at the provider", unallocated_payment.provider_payment_id),
@@ -91,7 +91,7 @@ async def _facts(tx: Tx, unallocated_payment: UnallocatedPayment) -> Sequence[La
         LabelledValue("Reference", unallocated_payment.reference or None),
         LabelledValue("Message on the transfer", origin.text),
         LabelledValue("Donation", donation, "text"),
-        amount_fact("Amount of the donation", origin.donation.money if origin.donation else None),
+        label_amount("Amount of the donation", origin.donation.money if origin.donation else None),
     ]
 
 
@@ -342,6 +342,6 @@ class UnallocatedPaymentPages:
                 back_label="Unallocated payments",
                 facts=await _facts(tx, held),
                 steps=steps,
-                actions=_KIND.available_actions(tx, held),
+                actions=_KIND.list_available_actions(tx, held),
             )
         return await show_record(self._context, visitor, page, _KIND.success_message(visitor))

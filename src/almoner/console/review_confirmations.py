@@ -48,7 +48,7 @@ def _is_confirmable(one: MonetaryDonationVerification) -> bool:
     return one.status == "pending" and one.checks["organisation_confirmation"] == "pending"
 
 
-async def confirmation_table(tx: Tx, verification: MonetaryDonationVerification) -> RecordTable:
+async def build_confirmation_table(tx: Tx, verification: MonetaryDonationVerification) -> RecordTable:
     """A table of the requests to the nonprofit, oldest first, with its answers."""
     found = await organisation_confirmations.list_confirmations(tx, verification.id)
     by = await build_decider_name_lookup(tx, [row.requested_by for row in found])

@@ -15,7 +15,7 @@ from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.review_cases import CasePages
 from almoner.console.review_effects import describe_decision_effects, describe_recipients
-from almoner.console.review_words import ACTS, REVIEWS, rejection_choices, summary_facts
+from almoner.console.review_words import ACTS, REVIEWS, list_summary_facts, rejection_choices
 from almoner.kit.errors import Problem
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.outbound.mail import Mail
@@ -67,7 +67,7 @@ class DecisionPages:
                 title, title, f"{REVIEWS}/{name}", f"Case {name}", sentences, _fields(handler, kind, verdict)
             )
             page = add_claim_button(
-                replace(page, facts=summary_facts(view.evidence)), view, self._context.operator_id(visitor)
+                replace(page, facts=list_summary_facts(view.evidence)), view, self._context.operator_id(visitor)
             )
             if page.closed or kind not in _WITH_APPLICANT:
                 return page

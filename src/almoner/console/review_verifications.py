@@ -25,14 +25,14 @@ from almoner.console.money_records import (
     RecordTable,
     build_decider_name_lookup,
     build_fixed_explanation,
+    label_timestamp,
     show_record,
-    timestamp_fact,
 )
 from almoner.console.review_confirmations import (
     ConfirmationPages,
+    build_confirmation_table,
     confirmation_message,
     confirmation_request_actions,
-    confirmation_table,
 )
 from almoner.console.review_dossiers import dossier_links
 from almoner.console.review_words import REVIEWS
@@ -105,11 +105,11 @@ class DonationRecipientVerificationPages:
                 facts=await _facts(tx, one),
                 steps=await _decisions(tx, one),
                 actions=[
-                    *_VERIFICATIONS.available_actions(tx, one),
+                    *_VERIFICATIONS.list_available_actions(tx, one),
                     *confirmation_request_actions(_VERIFICATIONS.page_path(tx, one), one),
                     *await _watchlist_search(tx, one),
                 ],
-                tables=[await _findings(tx, one), await confirmation_table(tx, one), _flag_table(tx, flags)],
+                tables=[await _findings(tx, one), await build_confirmation_table(tx, one), _flag_table(tx, flags)],
                 downloads=dossier_links(TYPE, tx.ids.encode(TYPE, one.id)),
             )
         message = confirmation_message(visitor) or _VERIFICATIONS.success_message(visitor)
@@ -135,7 +135,7 @@ class DonationRecipientVerificationPages:
                     for look in (one.flag.first, one.flag.second)
                     if look
                 ],
-                actions=_FLAGS.available_actions(tx, one, me),
+                actions=_FLAGS.list_available_actions(tx, one, me),
                 notices=await _FLAGS.describe_actions_reserved_for_others(tx, one, me),
             )
         after = encode_time_cursor(one.flag.raised_at, one.flag.id)
@@ -150,7 +150,7 @@ async def find_next_waiting_item(
     while found := await verifications.list_waiting_review_items(tx, _PAGE, after_position=after):
         ids = [one.id for one in found if one.kind == "monetary_donation_verification"]
         approvers = await load_first_approvers_by_verification_id(tx, ids)
-        asked = await organisation_confirmations.list_ids_only_awaiting_answer(tx, ids)
+        asked = await organisation_confirmations.list_verification_ids_only_awaiting_answer(tx, ids)
         for one in found:
             if one.has_first_review:
                 first = (await verifications.get_flag(tx, one.id)).first
@@ -212,9 +212,9 @@ async def _facts(tx: Tx, one: MonetaryDonationVerification) -> list[LabelledValu
         ),
         *(LabelledValue(humanise_field_name(check), humanise_field_name(one.checks[check])) for check in CHECKS),
         LabelledValue("Rejection reason", humanise_field_name(one.rejection_reason) if one.rejection_reason else None),
-        timestamp_fact("Created", one.created_at),
-        timestamp_fact("Expires", one.expires_at if one.status == "pending" else None),
-        timestamp_fact("Processed", one.processed_at),
+        label_timestamp("Created", one.created_at),
+        label_timestamp("Expires", one.expires_at if one.status == "pending" else None),
+        label_timestamp("Processed", one.processed_at),
     ]
 
 
@@ -235,7 +235,7 @@ async def _flag_facts(tx: Tx, one: _Flagged) -> list[LabelledValue]:
     ]
     return [
         LabelledValue("Change", one.flag.description),
-        timestamp_fact("Raised", one.flag.raised_at),
+        label_timestamp("Raised", one.flag.raised_at),
         LabelledValue("Reviewed", f"{reviewed} of 2"),
         *changed,
         *found[:3],

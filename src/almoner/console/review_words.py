@@ -157,7 +157,7 @@ def _code_words(value: str) -> str:
     return humanise_field_name(value) if _CODE.fullmatch(value) or value in CATEGORIES else value
 
 
-def summary_facts(evidence: ReviewEvidence) -> list[LabelledValue]:
+def list_summary_facts(evidence: ReviewEvidence) -> list[LabelledValue]:
     """The main facts of a case and the values on record, as the page of a decision shows them."""
     facts = [
         LabelledValue(label.capitalize(), _code_words(value), "moment" if _MOMENT.fullmatch(value) else "text")

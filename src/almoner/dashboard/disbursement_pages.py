@@ -41,7 +41,7 @@ class DisbursementPages:
         record = await self._records.get_record(visitor, DISBURSEMENTS)
         async with self._context.db.read() as tx:
             disbursement_id = self._context.parse_id("disbursement", record["id"])
-            found = await donations.donations_of_disbursement(tx, disbursement_id, None, _SHOWN + 1)
+            found = await donations.list_donations_of_disbursement(tx, disbursement_id, None, _SHOWN + 1)
         shown = [
             {
                 "id": self._context.format_id("donation", donation.id),
@@ -73,7 +73,7 @@ class DisbursementPages:
         disbursement_id, after = self._context.parse_id("disbursement", name), None
         while True:
             async with self._context.db.read() as tx:
-                found = await donations.donations_of_disbursement(tx, disbursement_id, after, _BATCH)
+                found = await donations.list_donations_of_disbursement(tx, disbursement_id, after, _BATCH)
             yield b"".join(self._line(donation) for donation in found)
             if len(found) < _BATCH:
                 return

@@ -14,7 +14,7 @@ from almoner.access.people.domain import Role
 from almoner.dashboard import exports, store_exports
 from almoner.dashboard.domain import EXPORTERS, CsvExport, RecordList
 from almoner.dashboard.exports import MOST_EXPORTS, PATH
-from almoner.dashboard.list_files import MAX_DOWNLOAD, RecordListReader, list_query_string
+from almoner.dashboard.list_files import MAX_DOWNLOAD, RecordListReader, build_query_string_of_list
 from almoner.dashboard.member_api_client import ApiCallRejected
 from almoner.dashboard.record_lists import LISTS
 from almoner.dashboard.rendering import render_page
@@ -124,4 +124,4 @@ def _requested_export(visitor: SignedInRequest, path: str, query: str) -> tuple[
     declared = _LISTS.get(path)
     if declared is None or not exports.may_export(visitor.person, declared):
         return None, ""
-    return declared, list_query_string(declared, QueryParams(query[:_MOST_TYPED]))
+    return declared, build_query_string_of_list(declared, QueryParams(query[:_MOST_TYPED]))

@@ -14,7 +14,7 @@ _SEARCH_BATCH: Final = 500
 
 
 async def _next_deletion_at(tx: Tx) -> datetime | None:
-    oldest = await store.oldest_donor_data_access_at(tx)
+    oldest = await store.find_oldest_donor_data_access_at(tx)
     return None if oldest is None else oldest + VIEW_RETENTION
 
 

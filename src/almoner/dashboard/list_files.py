@@ -17,7 +17,7 @@ from almoner.dashboard.member_api_client import (
     RecordPage,
     iterate_pages,
 )
-from almoner.kit.time import day_text_to_start_timestamp
+from almoner.kit.time import convert_day_to_start_timestamp
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.pages.csv_files import csv_head, csv_line
 
@@ -67,7 +67,7 @@ class RecordListReader:
         days = {one.parameter for one in record_list.filters if one.kind == "day"}
         zone = parse_time_zone(member.person.time_zone) or self._db.deployment.time_zone
         return [
-            (name, day_text_to_start_timestamp(value, zone) if name in days else value) for name, value in parameters
+            (name, convert_day_to_start_timestamp(value, zone) if name in days else value) for name, value in parameters
         ]
 
     async def _list_by_status(self, member: ActingMember, record_list: RecordList, given: dict[str, str]) -> RecordPage:
@@ -152,7 +152,7 @@ def requested_sort_order(record_list: RecordList, query: Mapping[str, str]) -> S
     )
 
 
-def list_query_string(record_list: RecordList, query: Mapping[str, str]) -> str:
+def build_query_string_of_list(record_list: RecordList, query: Mapping[str, str]) -> str:
     """The filters and order of a query string, as the list's URL has them."""
     return urlencode(
         [*filter_parameters(record_list, query), *requested_sort_order(record_list, query).page_parameters]

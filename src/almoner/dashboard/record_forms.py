@@ -8,7 +8,7 @@ from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.accounts.page_texts import PageTexts
 from almoner.dashboard.domain import FormField
 from almoner.dashboard.facts import value_at_path
-from almoner.kit.time import day_text_to_start_timestamp, parse_timestamp
+from almoner.kit.time import convert_day_to_start_timestamp, parse_timestamp
 from almoner.platform.pages import formats
 from almoner.platform.pages.numbers import parse_amount
 
@@ -122,9 +122,9 @@ def _member_value(field: FormField, text: str | list[str], currency: str, texts:
         case "codes":
             return text.upper().replace(",", " ").split()
         case "day":
-            return day_text_to_start_timestamp(text, texts.zone)
+            return convert_day_to_start_timestamp(text, texts.zone)
         case "last_day":
-            return day_text_to_start_timestamp(text, texts.zone, days_later=1)
+            return convert_day_to_start_timestamp(text, texts.zone, days_later=1)
     return text
 
 

@@ -34,9 +34,9 @@ from almoner.dashboard.facts import build_record_sections, value_at_path
 from almoner.dashboard.list_files import (
     MAX_DOWNLOAD,
     RecordListReader,
+    build_query_string_of_list,
     entered_filter_values,
     filter_parameters,
-    list_query_string,
     requested_sort_order,
 )
 from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient, Record
@@ -247,7 +247,9 @@ class RecordPages:
                 record_list.counted
                 and await self.files.count_records(visitor, record_list, visitor.query) > MAX_DOWNLOAD
             ):
-                wanted = urlencode({"list": record_list.path, "query": list_query_string(record_list, visitor.query)})
+                wanted = urlencode(
+                    {"list": record_list.path, "query": build_query_string_of_list(record_list, visitor.query)}
+                )
                 return redirect_to(f"{visitor.portal.home}{EXPORTS_PATH}?{wanted}")
             lines = self.files.stream_csv_lines(visitor, record_list, visitor.query, MAX_DOWNLOAD, notice)
             return await stream_file_download(lines, f"{record_list.path[1:]}-{day}.csv")

@@ -38,7 +38,7 @@ async def list_donor_data_accesses(tx: Tx, partner: Partner, record_id: UUID, li
 
 
 @across_partners("sweep")
-async def oldest_donor_data_access_at(tx: Tx) -> datetime | None:
+async def find_oldest_donor_data_access_at(tx: Tx) -> datetime | None:
     """The time of the oldest view; None if there is none."""
     oldest: datetime | None = await tx.fetchval("select min(viewed_at) from donor_view")
     return oldest

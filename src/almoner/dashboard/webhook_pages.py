@@ -13,7 +13,7 @@ from almoner.dashboard.domain import PERSONAL, has_scope, roles_with_scope
 from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient, Record
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
-from almoner.kit.time import day_text_to_start_timestamp
+from almoner.kit.time import convert_day_to_start_timestamp
 from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.wire import personal_fields
 
@@ -122,7 +122,7 @@ class WebhookPages:
         endpoint, problems, scheduled = await self._endpoint(visitor), {}, None
         if visitor.form:
             zone = build_page_texts(self._context, visitor).zone
-            start = day_text_to_start_timestamp(visitor.form_value("start").strip(), zone)
+            start = convert_day_to_start_timestamp(visitor.form_value("start").strip(), zone)
             body = {"failedOnly": visitor.form_value("failed_only") == "yes", **({"startDate": start} if start else {})}
             try:
                 scheduled = (await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/replay", body))["scheduled"]

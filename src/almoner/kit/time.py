@@ -83,7 +83,7 @@ def parse_day_or_timestamp(text: str, zone: tzinfo = UTC) -> datetime:
         raise ValueError("must be a day of the calendar, such as 2026-11-21") from error
 
 
-def day_text_to_start_timestamp(text: str, zone: tzinfo, *, days_later: int = 0) -> str:
+def convert_day_to_start_timestamp(text: str, zone: tzinfo, *, days_later: int = 0) -> str:
     """The timestamp at which a typed day starts in a time zone, plus ``days_later``; any other text unchanged."""
     try:
         day = date.fromisoformat(text) + timedelta(days=days_later)

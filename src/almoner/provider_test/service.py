@@ -192,7 +192,7 @@ async def refund_payment(
         return earlier if replace(earlier, id=refund_id) == asked else RefundRefusal.KEY_REUSED
     if payment.status != "succeeded" or payment.currency != currency or payment.kind == "setup":
         return RefundRefusal.TOO_MUCH
-    if amount > payment.amount - await store.refunded_amount(tx, payment_id) - await store.disputed_amount(
+    if amount > payment.amount - await store.sum_refunded_amount(tx, payment_id) - await store.sum_disputed_amount(
         tx, payment_id
     ):
         return RefundRefusal.TOO_MUCH
@@ -256,7 +256,7 @@ async def _succeed(tx: Tx, payment: Payment) -> Payment | None:
 
 
 async def _open_dispute(tx: Tx, payment: Payment, after: timedelta) -> Dispute | None:
-    left = payment.amount - await store.refunded_amount(tx, payment.id)
+    left = payment.amount - await store.sum_refunded_amount(tx, payment.id)
     opened_at = tx.now + after
     asked = Dispute(f"tpd_{token_hex(16)}", payment.id, left, payment.currency, "open", "fraudulent", opened_at)
     stored = await store.upsert_dispute(tx, asked) if left else None

@@ -157,7 +157,7 @@ async def find_refund(tx: Tx, idempotency_key: str) -> Refund | None:
     return None if row is None else Refund(**row)
 
 
-async def refunded_amount(tx: Tx, payment_id: str) -> int:
+async def sum_refunded_amount(tx: Tx, payment_id: str) -> int:
     """The refunded amount of a payment."""
     return int(await tx.fetchval("select refunded from provider_test.payment where id = $1", payment_id))
 
@@ -252,7 +252,7 @@ async def list_disputes(tx: Tx, payment_id: str) -> list[Dispute]:
     return [Dispute(**row) for row in rows]
 
 
-async def disputed_amount(tx: Tx, payment_id: str) -> int:
+async def sum_disputed_amount(tx: Tx, payment_id: str) -> int:
     """The amount of a payment that its bank has debited and not returned."""
     found = await list_disputes(tx, payment_id)
     return sum(one.amount for one in found if one.status != "won")

@@ -85,7 +85,7 @@ class _Donors:
         if started.url is None or started.donation is None:
             raise SessionAlreadyCompleted
         async with self._db.read() as tx:
-            payment = await donations.unpaid_provider_payment_id(tx, partner, started.donation.id)
+            payment = await donations.get_unpaid_provider_payment_id(tx, partner, started.donation.id)
         await self._pay(payment, body.card, lambda: donations_flows.handle_donor_return(self._context, session_id))
         async with self._db.read() as tx:
             return sessions.serialise_for_api(tx, await sessions.get(tx, partner, session_id))
@@ -135,8 +135,8 @@ class _Donors:
         if (reported := await self._report_to_bank(donation, body)) is not None:
             return reported
         async with self._db.read() as tx:
-            payment = await donations.unpaid_provider_payment_id(tx, partner, donation_id)
-            session_id = await donations.session_id_of(tx, donation_id)
+            payment = await donations.get_unpaid_provider_payment_id(tx, partner, donation_id)
+            session_id = await donations.get_session_id(tx, donation_id)
         await self._pay(payment, body.card, lambda: donations_flows.handle_donor_return(self._context, session_id))
         async with self._db.read() as tx:
             return donations.serialise_for_api(tx, await donations.get(tx, partner, donation_id))

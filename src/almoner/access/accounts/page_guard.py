@@ -348,7 +348,9 @@ class PageGuard:
         if before := await self.find_sign_in(request, portal):
             sign_in, person = before
             async with self.db.write() as tx:
-                by = credentials.audit_context_of_person(tx, person, browser_from_request(request, portal).address)
+                by = credentials.build_audit_context_of_person(
+                    tx, person, browser_from_request(request, portal).address
+                )
                 await sign_ins.end_sign_in(tx, person, sign_in.id, "signed_out", by)
         onward = portal.safe_redirect_path(next_path)
         response = redirect_to(await self._first_page(portal, new_sign_in) if onward == portal.home else onward)

@@ -130,7 +130,7 @@ async def count_rate_limited_requests(tx: Tx, partner: Partner) -> RequestCounts
 
 async def next_request_log_deletion_at(tx: Tx) -> datetime | None:
     """When the oldest request is deleted."""
-    oldest = await store_requests.oldest_request_at(tx)
+    oldest = await store_requests.find_oldest_api_request_at(tx)
     return None if oldest is None else oldest + REQUEST_RETENTION
 
 

@@ -130,7 +130,7 @@ def _bounds(partner: Partner, filters: ApiRequestFilter, before: UUID | None) ->
 
 
 @across_partners("sweep")
-async def oldest_request_at(tx: Tx) -> datetime | None:
+async def find_oldest_api_request_at(tx: Tx) -> datetime | None:
     """When the oldest request was received; None if there is none."""
     oldest: UUID | None = await tx.fetchval(
         """

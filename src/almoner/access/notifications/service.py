@@ -152,7 +152,7 @@ async def resend(tx: Tx, email_id: UUID) -> None:
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the oldest undeliverable email is deleted."""
-    oldest = await store.oldest_undeliverable_at(tx)
+    oldest = await store.find_oldest_undeliverable_at(tx)
     return None if oldest is None else oldest + RETENTION
 
 

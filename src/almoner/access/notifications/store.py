@@ -74,7 +74,7 @@ async def delete_and_return_job(tx: Tx, email_id: UUID) -> tuple[str, Mapping[st
 
 
 @across_partners("sweep")
-async def oldest_undeliverable_at(tx: Tx) -> datetime | None:
+async def find_oldest_undeliverable_at(tx: Tx) -> datetime | None:
     """When the oldest undeliverable email was recorded."""
     found: datetime | None = await tx.fetchval("select min(created_at) from undeliverable_email")
     return found

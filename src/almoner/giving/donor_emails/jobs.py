@@ -56,7 +56,7 @@ async def _email(
     locale = mails.language_for_tag(session.language).locale
     opened = session.id if link == SESSION_PURPOSE else donation.id
     shown = {
-        "organisation": (await hosted_page.nonprofit_profile_of(tx, partner, organisation_id)).name,
+        "organisation": (await hosted_page.load_profile_of_organisation(tx, partner, organisation_id)).name,
         "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", locale),
         "reference": tx.ids.encode("donation", donation.id),
         "link": f"{tx.base_urls.pages}/{link}?token={tx.vault.create_page_token(link, opened)}",
@@ -121,7 +121,7 @@ async def compose_refund_email(tx: Tx, mails: MailRenderer, job: DecodedJob[Reco
     """
     refund = await refunds.get(tx, job.details.id)
     donation = await donations.get(tx, ALL_PARTNERS, refund.donation_id)
-    whose = await reassignments.organisation_id_at(tx, donation, refund.ended_at or job.due_at)
+    whose = await reassignments.load_organisation_id_at(tx, donation, refund.ended_at or job.due_at)
     left = await _remaining_then(tx, refund, donation)
     return await _email(
         tx,
@@ -158,7 +158,7 @@ async def compose_reassignment_email(tx: Tx, mails: MailRenderer, job: DecodedJo
         created.target,
         PAGE_PURPOSE,
         amount=stored,
-        former=(await hosted_page.nonprofit_profile_of(tx, partner, created.source)).name,
+        former=(await hosted_page.load_profile_of_organisation(tx, partner, created.source)).name,
         issuer=await _issuer(tx, partner, donation),
         on=donation.reassigned_at or job.due_at,
         why=f"reassigned.why.{created.ground or 'unknown'}",

@@ -98,7 +98,7 @@ class DonationDateRange:
     has_gbp_donations: bool
 
 
-def available_calendar_and_uk_tax_years(
+def list_available_calendar_and_uk_tax_years(
     date_range: DonationDateRange | None, zone: tzinfo
 ) -> tuple[list[StatementPeriod], list[StatementPeriod]]:
     """The calendar years with donations, newest first, and the UK tax years with donations in GBP."""

@@ -26,12 +26,12 @@ async def compose_statement_link_email(
         return None
     try:
         receipt = await service.get_receipt(tx, donation_id)
-        to = await service.donor_email_of(tx, donation_id)
+        to = await service.get_donor_email(tx, donation_id)
     except NotFound:
         return None
     locale = mails.language_for_tag(receipt.language).locale
     facts = {
-        "issuer": await service.issuer_name_of(tx, receipt),
+        "issuer": await service.load_issuer_name(tx, receipt),
         "name": formats.greeting_name(receipt.first_name, receipt.last_name, locale),
         "link": StatementRenderer(mails).statement_url(donation_id, asked + domain.LINK_LIFETIME),
     }

@@ -181,7 +181,7 @@ class StatementPages:
     async def _offer(self, donation_id: UUID, visit: LinkSession, *, status: int = 200) -> Response:
         async with self._db.read() as tx:
             receipt = await service.get_receipt(tx, donation_id)
-            issuer = await service.issuer_name_of(tx, receipt)
+            issuer = await service.load_issuer_name(tx, receipt)
         return self.pages.render_page(
             "statement_offer.html",
             self.pages.language_for_tag(receipt.language),
@@ -196,7 +196,7 @@ class StatementPages:
         self, request: Request, statement: DonorStatement, span: DonationDateRange | None, problem: str | None
     ) -> Response:
         language = self.pages.language_for_tag(statement.opened_by.language)
-        years, tax_years = domain.available_calendar_and_uk_tax_years(span, self._db.deployment.time_zone)
+        years, tax_years = domain.list_available_calendar_and_uk_tax_years(span, self._db.deployment.time_zone)
         called = [(one, formats.localise_digits(str(one.first.year), language.locale)) for one in years]
         taxed = [
             (one, f"{formats.format_day(one.first, language.locale)} – {formats.format_day(one.last, language.locale)}")

@@ -39,11 +39,11 @@ SEND: Final = JobKind("donor_statements.send", SendStatementLinkJob)
 
 async def get_receipt(tx: Tx, donation_id: UUID) -> Receipt:
     """The receipt of a donation. Raises NotFound if it does not exist or the donor was erased."""
-    await donor_email_of(tx, donation_id)
+    await get_donor_email(tx, donation_id)
     return await receipts.get(tx, donation_id)
 
 
-async def donor_email_of(tx: Tx, donation_id: UUID) -> str:
+async def get_donor_email(tx: Tx, donation_id: UUID) -> str:
     """The donor's address. Raises NotFound."""
     email = (await donations.get(tx, ALL_PARTNERS, donation_id)).email
     if email is None:
@@ -54,7 +54,7 @@ async def donor_email_of(tx: Tx, donation_id: UUID) -> str:
 async def request_statement_link(tx: Tx, donation_id: UUID) -> bool:
     """Email a statement link to a donation's donor; False if the limit was reached. Raises NotFound."""
     receipt = await get_receipt(tx, donation_id)
-    partner, email = Partner(receipt.partner_id), await donor_email_of(tx, donation_id)
+    partner, email = Partner(receipt.partner_id), await get_donor_email(tx, donation_id)
     link_id = await requested_emails.record_email_request(tx, partner, "statement", email)
     if link_id is None:
         return False
@@ -62,7 +62,7 @@ async def request_statement_link(tx: Tx, donation_id: UUID) -> bool:
     return True
 
 
-async def issuer_name_of(tx: Tx, receipt: Receipt) -> str:
+async def load_issuer_name(tx: Tx, receipt: Receipt) -> str:
     """The current name of the issuer of the partner's receipts."""
     partner = Partner(receipt.partner_id)
     return await receipts.find_issuer_name(tx, partner) or (await partners.get(tx, partner)).name
@@ -81,7 +81,7 @@ async def find_donation_date_range(tx: Tx, donation_id: UUID) -> DonationDateRan
 async def build_statement(tx: Tx, donation_id: UUID, period: StatementPeriod) -> DonorStatement:
     """Build the statement of a donation's donor (same partner and email address) for a period. Raises NotFound."""
     receipt = await get_receipt(tx, donation_id)
-    partner, email = Partner(receipt.partner_id), await donor_email_of(tx, donation_id)
+    partner, email = Partner(receipt.partner_id), await get_donor_email(tx, donation_id)
     found = await store.list_receipted_donations_of_donor(
         tx, partner, email, period.since, period.until, domain.MAX_LINES + 1
     )
@@ -89,6 +89,6 @@ async def build_statement(tx: Tx, donation_id: UUID, period: StatementPeriod) ->
     issued = await receipts.load_receipts_by_donation(tx, partner, [gift[0] for gift in listed])
     lines = [DonorStatementLine(issued[gift], refunded, now, moved) for gift, refunded, now, moved in listed]
     moved_to = {line.organisation_id for line in lines if line.reassigned}
-    names = {one: (await hosted_page.nonprofit_profile_of(tx, partner, one)).name for one in moved_to}
+    names = {one: (await hosted_page.load_profile_of_organisation(tx, partner, one)).name for one in moved_to}
     more = len(found) > len(listed)
-    return DonorStatement(receipt, await issuer_name_of(tx, receipt), period, lines, names, more, tx.now)
+    return DonorStatement(receipt, await load_issuer_name(tx, receipt), period, lines, names, more, tx.now)

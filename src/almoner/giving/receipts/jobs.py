@@ -53,10 +53,10 @@ async def compose_receipt_email(tx: Tx, mails: MailRenderer, job: DecodedJob[Sen
     """The receipt, issued if needed; None if the donation gets none or the donor was erased."""
     partner, donation_id = Partner(job.details.partner), job.details.id
     issued = await service.issue_receipt(tx, partner, donation_id, job.details.received)
-    to, subscription_id = await service.receipt_email_and_subscription_id(tx, partner, donation_id)
+    to, subscription_id = await service.load_receipt_email_and_subscription_id(tx, partner, donation_id)
     if issued is None or to is None:
         return None
-    manage_url = donor_pages.manage_url(tx, subscription_id) if subscription_id else None
+    manage_url = donor_pages.build_management_url(tx, subscription_id) if subscription_id else None
     # A receipt that is sent late may be void by then.
     return ReceiptRenderer(mails).compose_email(await service.get(tx, donation_id), to, manage_url)
 

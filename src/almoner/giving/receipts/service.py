@@ -93,7 +93,7 @@ async def _new_receipt(tx: Tx, partner: Partner, donation: Donation, issuer: Iss
     assert donation.payment_id is not None, "a paid donation has a payment"
     session = await sessions.get(tx, partner, donation.session_id)
     made_for = await _made_for(tx, donation, session)
-    cause = await hosted_page.nonprofit_profile_of(tx, partner, made_for)
+    cause = await hosted_page.load_profile_of_organisation(tx, partner, made_for)
     return Receipt(
         donation_id=donation.id,
         partner_id=partner.id,
@@ -121,10 +121,10 @@ async def _made_for(tx: Tx, donation: Donation, session: DonationSession) -> UUI
     """The original nonprofit of a donation: the session's; for a later donation, its own at its creation."""
     if donation.subscription_due_on is None:
         return session.organisation_id
-    return await reassignments.organisation_id_at(tx, donation, donation.created_at)
+    return await reassignments.load_organisation_id_at(tx, donation, donation.created_at)
 
 
-async def receipt_email_and_subscription_id(
+async def load_receipt_email_and_subscription_id(
     tx: Tx, partner: Partner, donation_id: UUID
 ) -> tuple[str | None, UUID | None]:
     """The email address for a donation's receipt, and its regular donation. Raises NotFound."""
@@ -148,7 +148,8 @@ async def _reassigned_to(tx: Tx, donation: Donation) -> ReassignedOrganisation |
     if donation.organisation_id == await _made_for(tx, donation, await sessions.get(tx, partner, donation.session_id)):
         return None
     return ReassignedOrganisation(
-        (await hosted_page.nonprofit_profile_of(tx, partner, donation.organisation_id)).name, donation.reassigned_at
+        (await hosted_page.load_profile_of_organisation(tx, partner, donation.organisation_id)).name,
+        donation.reassigned_at,
     )
 
 
@@ -164,13 +165,13 @@ async def load_status_page_content(tx: Tx, donation_id: UUID, rules: Disbursemen
     receipt = await get(tx, donation_id)
     partner = Partner(receipt.partner_id)
     donation = await donations.get(tx, partner, donation_id)
-    organisation = await hosted_page.nonprofit_profile_of(tx, partner, donation.organisation_id)
+    organisation = await hosted_page.load_profile_of_organisation(tx, partner, donation.organisation_id)
     steps = domain.progress_of_donation(receipt, donation)
     on_its_way = donation.status == "RECEIVED_PAYMENT" and donation.settlement is not None
     reason = domain.refund_or_dispute_waiting_reason(donation)
     if reason is None and on_its_way:
-        reason = await disbursements.donation_waiting_reason(tx, partner, donation, rules)
-    returned_at = await disbursements.last_returned_at(tx, partner, donation_id) if on_its_way else None
+        reason = await disbursements.find_donation_waiting_reason(tx, partner, donation, rules)
+    returned_at = await disbursements.find_last_disbursement_return_at(tx, partner, donation_id) if on_its_way else None
     waiting = domain.waiting_message_key(steps, reason)
     links = (await partners.get(tx, partner)).public_links
     return DonationStatusPageContent(receipt, donation, organisation, steps, waiting, returned_at, links)

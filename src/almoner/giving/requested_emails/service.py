@@ -29,7 +29,7 @@ async def find_request_time(tx: Tx, email_id: UUID) -> datetime | None:
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the next records are a day old and due for deletion."""
-    oldest = await store.oldest_requested_at(tx)
+    oldest = await store.find_oldest_email_request_at(tx)
     return tx.now if oldest is not None and oldest <= tx.real_now - domain.EMAILS_WITHIN else None
 
 

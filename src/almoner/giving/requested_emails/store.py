@@ -56,7 +56,7 @@ async def find_request_time(tx: Tx, email_id: UUID) -> datetime | None:
 
 
 @across_partners("sweep")
-async def oldest_requested_at(tx: Tx) -> datetime | None:
+async def find_oldest_email_request_at(tx: Tx) -> datetime | None:
     """When the oldest stored email was requested (real time)."""
     found: datetime | None = await tx.fetchval("select min(requested_at) from requested_email")
     return found

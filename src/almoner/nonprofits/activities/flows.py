@@ -82,7 +82,7 @@ def _tags_of_record(registry_code: str, stated: Mapping[str, Any]) -> AssignedTa
     entry = RegisterEntry(
         stated.get("number", ""), stated.get("part", ""), stated.get("name", ""), facts=stated.get("facts", {})
     )
-    return rules.tags_for_register_entry(registry_code, entry)
+    return rules.assign_tags_to_register_entry(registry_code, entry)
 
 
 def _has_same_tags(one: AssignedTags, other: AssignedTags) -> bool:

@@ -50,7 +50,7 @@ _NAMES: Final = _name_phrases()
 _PLAIN: Final = {ord(mark): " " for mark in '!"#$%&()*+,-./:;<=>?@[\\]^_{|}~'} | {ord(mark): "" for mark in "'`\u2019"}
 
 
-def sub_tags_and_rule_of_ntee_code(ntee_code: str) -> tuple[list[str], str]:
+def classify_ntee_code(ntee_code: str) -> tuple[list[str], str]:
     """The sub-tags of an NTEE code, and the rule's name."""
     short = ntee_code[:_CODE_LENGTH]
     if (found := NTEE.get(short)) is not None:
@@ -72,7 +72,7 @@ def _tags_of_irs_codes(
     match its activities (docs/evidence/activities.md).
     """
     if ntee:
-        codes, rule = sub_tags_and_rule_of_ntee_code(ntee)
+        codes, rule = classify_ntee_code(ntee)
         if codes:
             return build_assigned_tags(dict.fromkeys(codes, rule))
     given = [(code, f"foundation:{foundation}") for code in _FOUNDATION.get(foundation, ())]
@@ -85,7 +85,7 @@ def _tags_of_irs_codes(
     return tuple(given), tuple(further)
 
 
-def sub_tags_and_rules_of_name(organisation_name: str) -> Iterator[tuple[str, str]]:
+def classify_organisation_name(organisation_name: str) -> Iterator[tuple[str, str]]:
     """The sub-tags from words in a name, each with its rule."""
     words = organisation_name.lower().translate(_PLAIN).split()
     for place, word in enumerate(words):
@@ -111,7 +111,7 @@ def _tags_of_irs_entry(entry: RegisterEntry) -> AssignedTags:
     if isinstance(found, AssignedTags):
         return found
     given, further = found
-    return _assign((*given, *sub_tags_and_rules_of_name(entry.name)) or further)
+    return _assign((*given, *classify_organisation_name(entry.name)) or further)
 
 
 class _LabelTagger:
@@ -128,7 +128,7 @@ class _LabelTagger:
         """The tags from the ticked labels; without any, from the name."""
         stated = [label for fact in self._facts for label in _as_labels(entry.facts.get(fact))]
         stated += [flag for flag in self._flags if entry.facts.get(flag)]
-        return _assign(self._given(tuple(stated)) or tuple(sub_tags_and_rules_of_name(entry.name)))
+        return _assign(self._given(tuple(stated)) or tuple(classify_organisation_name(entry.name)))
 
     def _rules_for(self, stated: tuple[str, ...]) -> SubTagRules:
         folded = {_folded(label) for label in stated}
@@ -148,7 +148,7 @@ def _as_labels(value: object) -> list[str]:
 
 
 def _tags_of_name(entry: RegisterEntry) -> AssignedTags:
-    return _assign(tuple(sub_tags_and_rules_of_name(entry.name)))
+    return _assign(tuple(classify_organisation_name(entry.name)))
 
 
 _TAGGERS: Final[Mapping[str, Callable[[RegisterEntry], AssignedTags]]] = {
@@ -164,7 +164,7 @@ _TAGGERS: Final[Mapping[str, Callable[[RegisterEntry], AssignedTags]]] = {
 """By registry code. Names are matched in English only, so that registers in other languages give no tags from names."""
 
 
-def tags_for_register_entry(registry_code: str, entry: RegisterEntry) -> AssignedTags:
+def assign_tags_to_register_entry(registry_code: str, entry: RegisterEntry) -> AssignedTags:
     """The tags that follow from a register entry's codes."""
     read = _TAGGERS.get(registry_code)
     return read(entry) if read else NO_TAGS
@@ -174,4 +174,4 @@ def rules_by_sub_tag_from_name(registry_code: str, name: str) -> Mapping[str, st
     """The rule for each sub-tag assigned by a word in the name."""
     if registry_code not in _TAGGERS:
         return NO_TAGS.rules_by_sub_tag
-    return _assign(tuple(sub_tags_and_rules_of_name(name))).rules_by_sub_tag
+    return _assign(tuple(classify_organisation_name(name))).rules_by_sub_tag

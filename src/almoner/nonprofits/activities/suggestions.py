@@ -122,7 +122,7 @@ def _compile_lowercase(expression: str) -> re.Pattern[str]:
     )
 
 
-def sub_tags_by_uk_cat_expression(name: str, activities: str, charitable_objects: str) -> set[str]:
+def match_sub_tags_with_uk_cat_expressions(name: str, activities: str, charitable_objects: str) -> set[str]:
     """The sub-tags whose UK-CAT expression matches."""
     whole = f"{name} {activities} {charitable_objects}".lower()
     return {code for code, expression in _expressions().items() if expression.holds(whole)}

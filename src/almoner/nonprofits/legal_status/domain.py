@@ -313,7 +313,7 @@ def _group_number(facts: Mapping[str, object]) -> str | None:
     return number if number.strip("0") else None
 
 
-def source_rows_of_entry(facts: Mapping[str, object]) -> tuple[Mapping[str, object], ...]:
+def list_source_rows(facts: Mapping[str, object]) -> tuple[Mapping[str, object], ...]:
     """The source rows that an entry was built from."""
     several = facts.get("rows")
     if isinstance(several, Sequence) and not isinstance(several, str):

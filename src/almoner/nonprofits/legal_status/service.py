@@ -15,7 +15,7 @@ _BATCH: Final = 2_000
 _FIRST: Final = UUID(int=0)
 
 
-async def status_of_organisation(tx: Tx, registry_id: UUID, organisation_id: UUID) -> LegalStatus | None:
+async def find_status_of_organisation(tx: Tx, registry_id: UUID, organisation_id: UUID) -> LegalStatus | None:
     """The legal status of an organisation; None if no register lists it."""
     sources = await store.list_sources(tx, registry_id)
     subject = await store.find_organisation_entries(tx, organisation_id, [source.code for source in sources])
@@ -24,7 +24,7 @@ async def status_of_organisation(tx: Tx, registry_id: UUID, organisation_id: UUI
     return await _evaluate(tx, registry_id, subject, sources, _reports_of(subject, sources))
 
 
-async def status_of_registry_number(tx: Tx, registry_id: UUID, number_key: str) -> RegistryNumberStatus:
+async def load_status_of_registry_number(tx: Tx, registry_id: UUID, number_key: str) -> RegistryNumberStatus:
     """The legal status of a registration number, listed or not."""
     sources = await store.list_sources(tx, registry_id)
     subject = await store.get_organisation_entries_by_number(
@@ -128,7 +128,7 @@ def _report_of(
 
 def _fact_rows(record: Mapping[str, Any]) -> tuple[Mapping[str, object], ...]:
     found = []
-    for row in domain.source_rows_of_entry(record):
+    for row in domain.list_source_rows(record):
         facts = row.get("facts", row)
         found.append(facts if isinstance(facts, Mapping) else {})
     return tuple(found)

@@ -30,7 +30,7 @@ async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, as_of: datetime
         # A record loaded later, with a date before the link's, was not principal yet.
         stood = await _record_as_of(tx, principal, as_of) or stood
     shown = await _with_branding(tx, stood, as_of)
-    joined = await store_history.merged_record_ids_at(tx, answering, as_of)
+    joined = await store_history.list_merged_record_ids_at(tx, answering, as_of)
     return await _with_sources(tx, shown, joined, as_of)
 
 
@@ -60,7 +60,7 @@ def _rank(record: Organisation) -> tuple[bool, bool, datetime, str, str]:
 async def _with_branding(tx: Tx, stood: Organisation, day: datetime) -> Organisation:
     """With the branding and the branches of that day."""
     parent = stood.is_branch_parent or await store_history.had_branches_at(tx, stood.id, day)
-    shown = await store_history.branding_at(tx, stood.id, day)
+    shown = await store_history.find_branding_at(tx, stood.id, day)
     if shown is None:
         return replace(stood, is_branch_parent=parent)
     return replace(
@@ -75,5 +75,5 @@ async def _with_branding(tx: Tx, stood: Organisation, day: datetime) -> Organisa
 
 async def _with_sources(tx: Tx, stood: Organisation, joined: list[UUID], day: datetime) -> Organisation:
     ids = list(dict.fromkeys((stood.id, *joined)))
-    sources = await store_history.sources_at(tx, ids, day)
+    sources = await store_history.list_sources_at(tx, ids, day)
     return replace(stood, sources=tuple(sources), data_as_of=sources[0].data_as_of) if sources else stood

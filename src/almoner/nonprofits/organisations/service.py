@@ -254,7 +254,7 @@ async def resolve_filters(
     elif registry_number is not None:
         keys = tuple(registries_domain.possible_number_keys(registry_number))
     if keys and registry_ids is not None:  # the number's principal record may be in another registry
-        registry_ids = tuple({*registry_ids, *await store.registry_ids_of_principal_records(tx, registry_ids, keys)})
+        registry_ids = tuple({*registry_ids, *await store.list_registry_ids_of_primary_records(tx, registry_ids, keys)})
     return replace(filters, registry_ids=registry_ids, number_keys=keys)
 
 
@@ -314,7 +314,7 @@ async def notify_next_followers_batch(tx: Tx, follower_lookups: Sequence[Followe
     telling = await store_history.lock_notification_progress(tx, import_id)
     if telling is None or telling.done:
         return False
-    changed = await store_history.records_changed_by_import(tx, import_id, telling.last_notified_id, _TOLD_AT_ONCE)
+    changed = await store_history.list_records_changed_by_import(tx, import_id, telling.last_notified_id, _TOLD_AT_ONCE)
     if not changed:
         await store_history.advance_notification_progress(tx, import_id, None)
         return False

@@ -175,7 +175,7 @@ async def load_organisations_by_id(tx: Tx, scope: Scope, organisation_ids: Seque
 
 
 @across_partners("registers")
-async def registry_ids_of_principal_records(
+async def list_registry_ids_of_primary_records(
     tx: Tx, registry_ids: Sequence[UUID], number_keys: Sequence[str]
 ) -> list[UUID]:
     """The registries of the principal records of these numbers."""

@@ -94,7 +94,7 @@ async def was_listed_at(tx: Tx, organisation_id: UUID, moment: datetime) -> bool
 
 
 @across_partners("registers")
-async def sources_at(tx: Tx, organisation_ids: Sequence[UUID], moment: datetime) -> list[OrganisationSource]:
+async def list_sources_at(tx: Tx, organisation_ids: Sequence[UUID], moment: datetime) -> list[OrganisationSource]:
     """The sources of these records on a day, with the first record's listing first."""
     rows = await tx.fetch(
         f"""
@@ -140,7 +140,7 @@ _BRANCH_OF_HELD: Final = _value_on_day("branch_of")
 
 
 @across_partners("registers")
-async def merged_record_ids_at(tx: Tx, organisation_id: UUID, moment: datetime) -> list[UUID]:
+async def list_merged_record_ids_at(tx: Tx, organisation_id: UUID, moment: datetime) -> list[UUID]:
     """The records that were merged into this one on a day."""
     rows = await tx.fetch(
         f"""
@@ -191,7 +191,7 @@ async def had_branches_at(tx: Tx, organisation_id: UUID, moment: datetime) -> bo
     )
 
 
-async def branding_at(tx: Tx, organisation_id: UUID, moment: datetime) -> BrandingSnapshot | None:
+async def find_branding_at(tx: Tx, organisation_id: UUID, moment: datetime) -> BrandingSnapshot | None:
     """The branding at a moment, with images that still exist; None if there was none."""
     row = await tx.fetchrow(
         """
@@ -255,7 +255,9 @@ class ChangedRecord(NamedTuple):
 
 
 @across_partners("registers")
-async def records_changed_by_import(tx: Tx, import_id: UUID, after_id: UUID | None, limit: int) -> list[ChangedRecord]:
+async def list_records_changed_by_import(
+    tx: Tx, import_id: UUID, after_id: UUID | None, limit: int
+) -> list[ChangedRecord]:
     """Records that a load changed, after an ID, by ID.
 
     Of several records of one organisation only the one with the lowest ID.

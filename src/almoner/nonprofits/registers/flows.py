@@ -26,7 +26,7 @@ from almoner.nonprofits.registers.domain import (
 from almoner.nonprofits.registers.files import ImportFile
 from almoner.nonprofits.registers.load_checks import RegisterImportSummary
 from almoner.nonprofits.registers.merging import RecordAudit as RecordAudit
-from almoner.nonprofits.registers.merging import apply_staged_import, registry_of_source
+from almoner.nonprofits.registers.merging import apply_staged_import, get_registry_of_source
 from almoner.nonprofits.registers.merging import create_declared_registry as create_declared_registry
 from almoner.nonprofits.registers.ports import RegisterSource, SelfDatedSource
 from almoner.nonprofits.registers.quarantine import find_quarantined_differences
@@ -64,7 +64,7 @@ async def import_files(
     found = await asyncio.to_thread(files.find_import_files, paths)  # hashing gigabytes must not block the event loop
     as_of = as_of or await asyncio.to_thread(_data_date_inside, source, found)
     async with db.write() as tx:
-        registry = await registry_of_source(tx, source)
+        registry = await get_registry_of_source(tx, source)
         await store.upsert_source(tx, registry.id, source)
         loaded = await store.load_data_dates_by_file_hash(tx, source.code, [one.facts.sha256 for one in found])
     fresh = found if force else [one for one in found if _is_new(one, loaded, as_of)]
@@ -229,7 +229,7 @@ class _ImportRun:
             for part in parts.keys() & loaded.keys()
             if parts[part]["rows"] <= rows * load_checks.MAX_REJECTED_SHARE
         ]
-        return frozenset(few) - await store_staging.parts_with_known_numbers(
+        return frozenset(few) - await store_staging.list_parts_with_known_numbers(
             self.tx, self.staging_id, self.source.code, few
         )
 

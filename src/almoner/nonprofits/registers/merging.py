@@ -22,7 +22,7 @@ RecordAudit = Callable[[Tx, RegisterImport], Awaitable[None]]
 _STEPS: Final = 5
 
 
-async def registry_of_source(tx: Tx, source: RegisterSource) -> Registry:
+async def get_registry_of_source(tx: Tx, source: RegisterSource) -> Registry:
     """The registry of a source's numbers. Raises ImportRefused if it is not declared."""
     for row in await registries.list_registries(tx):
         if row.code == source.registry_code:

@@ -182,19 +182,17 @@ class _ReadUnit:
                 self._unread(row.column, row.file, row.line, row.example)
                 return None
             case RegisterFileRemark():
-                return records.staging_row_of_file_remark(row, self.place)
+                return records.build_remark_staging_row(row, self.place)
             case RejectedRow():
                 key = parse_number_key(self.source.registry_code, row.number) if row.number else None
-                return records.staging_row_of_rejected_row(
-                    row._replace(number=key or row.number), self.place + row.file
-                )
+                return records.build_rejected_staging_row(row._replace(number=key or row.number), self.place + row.file)
             case RegisterLink():
                 if not self.source.lists_organisations:
                     self._count(_LINKS_PART, ("number",), ())
-                return records.staging_row_of_link(row, self.place, line)
+                return records.build_link_staging_row(row, self.place, line)
             case RowWithoutNumber():
                 self.unnumbered += 1
-                return records.staging_row_of_row_without_number(row, self.place + row.file)
+                return records.build_unnumbered_staging_row(row, self.place + row.file)
 
     def _entry(self, row: RegisterEntry, line: int) -> tuple[Any, ...]:
         source = self.source
@@ -206,11 +204,11 @@ class _ReadUnit:
                 self._unread(member, 0, line, f"(a text of {len(text)} characters)")
         record = records.serialise_entry(row)
         new_id = self.tx.new_id() if source.lists_organisations else None
-        staged = records.staging_row_of_entry(source.registry_code, row, record, new_id, self.place, line)
+        staged = records.build_staging_row(source.registry_code, row, record, new_id, self.place, line)
         if isinstance(staged, str):
             number = row.number[: records.MAX_NUMBER_LENGTH]
             key = parse_number_key(source.registry_code, number) or number
-            return records.staging_row_of_rejected_row(RejectedRow(line, staged, number, number=key), self.place)
+            return records.build_rejected_staging_row(RejectedRow(line, staged, number, number=key), self.place)
         self._count(row.part, record.keys(), row.facts.keys())
         return staged
 

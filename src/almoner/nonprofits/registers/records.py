@@ -109,7 +109,7 @@ def oversized_fields(entry: RegisterEntry) -> dict[str, str]:
     return {field: text for field, text in found.items() if text and len(text) > _LONGEST_OPTIONAL[field]}
 
 
-def staging_row_of_entry(
+def build_staging_row(
     registry_code: str,
     entry: RegisterEntry,
     record: Mapping[str, Any],
@@ -131,7 +131,7 @@ def staging_row_of_entry(
     if new_id is None:
         return (None, file_position, line_number, key, entry.part, text.decode(), None, *_NO_BODY)
     parent = entry.parent_number
-    tags = activities.tags_for_register_entry(registry_code, entry)
+    tags = activities.assign_tags_to_register_entry(registry_code, entry)
     others, description = " ".join(filter(None, (entry.secondary_name, *entry.other_names))), entry.description
     return (
         new_id,
@@ -161,14 +161,14 @@ def _postcode_words(postcode: str | None) -> str:
     return f"{halves[1]} {halves[2]} {halves[1]}{halves[2]}"
 
 
-def staging_row_of_stored_record(
+def build_staging_row_from_record(
     number_key: str, register_part: str, record: Mapping[str, Any], line_number: int
 ) -> tuple[Any, ...]:
     """The staging row of a record that is stored already, for a rollback."""
     return (None, 0, line_number, number_key, register_part, _encode(record).decode(), None, *_NO_BODY)
 
 
-def staging_row_of_rejected_row(row: RejectedRow, file_position: int) -> tuple[Any, ...]:
+def build_rejected_staging_row(row: RejectedRow, file_position: int) -> tuple[Any, ...]:
     """The staging row of a rejected row, with its number or name."""
     part = None if row.lists else SUPPLEMENTARY
     return (
@@ -183,12 +183,12 @@ def staging_row_of_rejected_row(row: RejectedRow, file_position: int) -> tuple[A
     )
 
 
-def staging_row_of_file_remark(remark: RegisterFileRemark, file_position: int) -> tuple[Any, ...]:
+def build_remark_staging_row(remark: RegisterFileRemark, file_position: int) -> tuple[Any, ...]:
     """The staging row of a remark about the files."""
     return (None, file_position, 0, None, NOTE, "", _without_nul(remark.text), *_NO_BODY)
 
 
-def staging_row_of_row_without_number(row: RowWithoutNumber, file_position: int) -> tuple[Any, ...]:
+def build_unnumbered_staging_row(row: RowWithoutNumber, file_position: int) -> tuple[Any, ...]:
     """The staging row of a row without a number."""
     return (
         None,
@@ -215,7 +215,7 @@ def _without_nul(text: str) -> str:
     return text.replace("\0", "\ufffd")
 
 
-def staging_row_of_link(link: RegisterLink, file_position: int, line_number: int) -> tuple[Any, ...]:
+def build_link_staging_row(link: RegisterLink, file_position: int, line_number: int) -> tuple[Any, ...]:
     """The staging row of a link between numbers."""
     return (None, file_position, line_number, None, None, _encode(link).decode(), None, *_NO_BODY)
 

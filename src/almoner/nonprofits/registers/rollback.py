@@ -6,7 +6,7 @@ from uuid import UUID
 from almoner.nonprofits.merges import service as merges
 from almoner.nonprofits.registers import merging, records, store, store_diff, store_merge, store_staging
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterImport
-from almoner.nonprofits.registers.merging import RecordAudit, registry_of_source
+from almoner.nonprofits.registers.merging import RecordAudit, get_registry_of_source
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.nonprofits.registers.reading import AnotherImportInProgress
 from almoner.nonprofits.registers.store_merge import FEW_ROWS, ImportRun
@@ -24,7 +24,7 @@ async def roll_back_newest_import(
     become inactive. The changes have the date of the reverted data, so that no day shows them.
     """
     async with db.write() as tx:
-        registry = await registry_of_source(tx, source)
+        registry = await get_registry_of_source(tx, source)
         await store.lock_registry(tx, registry.id)
         newest = await store.find_newest_import(tx, source.code)
         if newest is None:
@@ -98,8 +98,8 @@ async def _stage(tx: Tx, source: RegisterSource, staging_id: UUID, newest: Regis
 def _staged_record(tx: Tx, source: RegisterSource, registry_code: str, row: Any, line: int) -> tuple[Any, ...]:
     record = row["record"]
     if not source.lists_organisations:
-        return records.staging_row_of_stored_record(row["number_key"], row["part"], record, line)
+        return records.build_staging_row_from_record(row["number_key"], row["part"], record, line)
     entry = records.parse_record(row["part"], record)
-    staged = records.staging_row_of_entry(registry_code, entry, record, tx.new_id(), 0, line)
+    staged = records.build_staging_row(registry_code, entry, record, tx.new_id(), 0, line)
     assert not isinstance(staged, str)  # it was stored before
     return staged

@@ -225,7 +225,7 @@ async def is_any_number_staged(tx: Tx, staging_id: UUID, number_keys: Sequence[s
     )
 
 
-async def parts_with_known_numbers(tx: Tx, staging_id: UUID, source: str, parts: Sequence[str]) -> set[str]:
+async def list_parts_with_known_numbers(tx: Tx, staging_id: UUID, source: str, parts: Sequence[str]) -> set[str]:
     """The parts among these in which a known number was read."""
     if not parts:
         return set()

@@ -203,7 +203,7 @@ def _end_columns(vault: Vault, ends: Sequence[ChainHead]) -> tuple[list[UUID], l
     )
 
 
-async def chain_lag_seconds(tx: Tx) -> float:
+async def measure_chain_lag_seconds(tx: Tx) -> float:
     """The age of the oldest unchained entry in seconds; 0 if there is none."""
     oldest: datetime | None = await tx.fetchval(
         f"""

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events.outbox import COLUMNS, WAKEUP, Event, Reaction, event_from_row
-from almoner.platform.events.reaction_retries import reaction_retry_job
+from almoner.platform.events.reaction_retries import build_reaction_retry_job
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import BY_INDEX
 from almoner.platform.jobs.wakeup import PollBackoff, wait_for_wakeup, wait_until_set
@@ -172,7 +172,10 @@ class Dispatcher:
             for reaction in self._reactions:
                 await queue.enqueue_jobs(
                     tx,
-                    [reaction_retry_job(reaction, event) for event in await self._run_reaction(tx, reaction, events)],
+                    [
+                        build_reaction_retry_job(reaction, event)
+                        for event in await self._run_reaction(tx, reaction, events)
+                    ],
                 )
         return len(events)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.endpoints import Endpoint, QueryReader
-from almoner.platform.http.replies import allow_header, encode_end_of_envelope
+from almoner.platform.http.replies import allow_header, encode_envelope_suffix
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class BoundEndpoint:
             endpoint.route,
             tuple(endpoint.path_ids),
             QueryReader(endpoint.query),
-            encode_end_of_envelope(endpoint),
+            encode_envelope_suffix(endpoint),
             endpoint.key in (KeyKind.PUBLISHABLE, KeyKind.NONE),
             bool(endpoint.path_ids) and None not in endpoint.path_ids.values(),
         )

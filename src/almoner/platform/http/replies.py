@@ -73,7 +73,7 @@ def rate_limit_headers(rate: RateLimitState) -> RawHeaders:
     ]
 
 
-def encode_end_of_envelope(endpoint: Endpoint) -> bytes:
+def encode_envelope_suffix(endpoint: Endpoint) -> bytes:
     """The constant end of an endpoint's envelope, with its ``object`` name."""
     return b',"object":' + _encoder.encode(endpoint.record_type.object_name if endpoint.record_type else "")
 

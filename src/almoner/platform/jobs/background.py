@@ -25,7 +25,7 @@ class BackgroundWorker:
         self.sweeper = ScheduleRunner(db, duties.schedules, telemetry)
         self.runner = JobRunner(
             JobContext(db),
-            {**duties.handlers, **reaction_retries.reaction_retry_handlers(duties.reactions)},
+            {**duties.handlers, **reaction_retries.build_reaction_retry_handlers(duties.reactions)},
             telemetry,
             limits=duties.time_limits,
         )

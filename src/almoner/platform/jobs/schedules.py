@@ -217,7 +217,7 @@ async def request_schedule_run(tx: Tx, schedule_name: str) -> None:
     await tx.execute("update schedule set run_requested_at = $2 where name = $1", schedule_name, tx.now)
 
 
-async def last_run_at(tx: Tx, schedule_name: str) -> datetime | None:
+async def find_last_run_at(tx: Tx, schedule_name: str) -> datetime | None:
     """When the schedule last ran; None before the first time."""
     moment: datetime | None = await tx.fetchval("select last_run_at from schedule where name = $1", schedule_name)
     return moment

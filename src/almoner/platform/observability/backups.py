@@ -51,7 +51,7 @@ async def list_backups(tx: Tx) -> list[BackupReport]:
     ]
 
 
-async def last_wal_archived_at(tx: Tx) -> datetime | None:
+async def find_last_wal_archived_at(tx: Tx) -> datetime | None:
     """When PostgreSQL last archived WAL; None if it does not."""
     moment: datetime | None = await tx.fetchval("select last_archived_time from pg_stat_archiver")
     return moment

@@ -52,7 +52,7 @@ def readiness_checks(
     async def audited() -> str | None:
         try:
             async with db.read() as tx:
-                waited = await audit_chain.chain_lag_seconds(tx)
+                waited = await audit_chain.measure_chain_lag_seconds(tx)
         except UNAVAILABLE_ERRORS:
             return _UNREACHABLE
         if waited <= _MOST_UNCHAINED_SECONDS:

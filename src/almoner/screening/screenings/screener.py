@@ -34,7 +34,7 @@ class Screener:
             except WatchlistsOutdated:
                 await self.reload_index(db)
 
-    async def current_index(self, tx: Tx) -> ScreeningIndex:
+    async def load_current_index(self, tx: Tx) -> ScreeningIndex:
         """The current watchlists; they do not change until a write transaction ends.
 
         Raises WatchlistsOutdated.

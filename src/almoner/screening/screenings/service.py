@@ -54,7 +54,7 @@ async def screen(
     If an older engine version screened it last, its previous details are screened first, so that changes by the engine
     are kept apart from changes of the record.
     """
-    lists = await screener.current_index(tx)
+    lists = await screener.load_current_index(tx)
     known = await store.lock_subject(tx, subject.type, subject.id)
     before = await _compare(tx, lists, known) if known is not None and known.engine_version != ENGINE_VERSION else None
     obstacle = find_screening_obstacle(subject_details.names)
@@ -65,7 +65,7 @@ async def screen(
 
 async def rescreen(tx: Tx, screener: Screener, stored_subject_id: UUID) -> ScreeningResult | None:
     """Screen a watched subject again with its stored details; None if it is no longer watched."""
-    lists = await screener.current_index(tx)
+    lists = await screener.load_current_index(tx)
     stored = await store.lock_subject_by_id(tx, stored_subject_id)
     return await _compare(tx, lists, stored) if stored is not None and stored.monitored else None
 

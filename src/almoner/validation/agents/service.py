@@ -86,7 +86,7 @@ async def create(
     )
     created = replace(created, requester_name=requester_name)
     await store.insert(tx, partner, created)
-    asked_for = test_values.sandbox_action_of(verification_input.first_name) if tx.deployment.sandbox else None
+    asked_for = test_values.find_sandbox_action(verification_input.first_name) if tx.deployment.sandbox else None
     if requires_email_confirmation and asked_for is None:
         await email_confirmation.send_confirmation(tx, created)
     await agent_review.enqueue_review(tx, created.id, asked_for)
@@ -111,7 +111,7 @@ async def correct_email(tx: Tx, scope: Scope, verification_id: UUID, email: str)
         tx, partner, created.id, await store_documents.list_document_ids_of_verification(tx, locked.id)
     )
     await email_confirmation.send_confirmation(tx, created)
-    asked_for = test_values.sandbox_action_of(created.first_name or "") if tx.deployment.sandbox else None
+    asked_for = test_values.find_sandbox_action(created.first_name or "") if tx.deployment.sandbox else None
     await agent_review.enqueue_review(tx, created.id, asked_for)
     return created
 

@@ -21,6 +21,6 @@ _REJECTED: Final[tuple[AgentRejection, ...]] = (
 ACTIONS: Final[Mapping[str, Action]] = {"test_accept": ACCEPTED, **{f"test_reject_{code}": code for code in _REJECTED}}
 
 
-def sandbox_action_of(first_name: str) -> Action | None:
+def find_sandbox_action(first_name: str) -> Action | None:
     """The sandbox action that a first name asks for; None for an ordinary name."""
     return ACTIONS.get(first_name)

@@ -68,7 +68,7 @@ async def load_request_facts(
         asked=nonprofit_details,
         registry=registry,
         check=registries_domain.check_registry_number(registry.code, nonprofit_details.registry_number),
-        legal_status=await legal_status.status_of_registry_number(tx, registry.id, number_key),
+        legal_status=await legal_status.load_status_of_registry_number(tx, registry.id, number_key),
         listed=listed,
         main=main,
         namesakes=0,

@@ -78,7 +78,7 @@ async def create(tx: Tx, partner: Partner, nonprofit_details: NonprofitDetails) 
     assert check.key is not None, "a number that has no key is refused"
     created = domain.new_request(tx.new_id(), partner.id, nonprofit_details, registry.id, check.key, tx.now)
     await store.insert(tx, partner, created)
-    then = test_values.sandbox_action_of(nonprofit_details.name) if tx.deployment.sandbox else None
+    then = test_values.find_sandbox_action(nonprofit_details.name) if tx.deployment.sandbox else None
     await EVALUATE.enqueue(tx, EvaluateRequestJob(created.id, "created", then), unique_key=str(created.id))
     return created
 
@@ -167,7 +167,7 @@ async def find_accepted_request_of_nonprofit(
     InvalidRegistryId.
     """
     registry, check = await _identify_registry(tx, nonprofit_details)
-    if check.key is None or (tx.deployment.sandbox and test_values.sandbox_action_of(nonprofit_details.name)):
+    if check.key is None or (tx.deployment.sandbox and test_values.find_sandbox_action(nonprofit_details.name)):
         return None
     name = normalise_search_text(nonprofit_details.name)
     before = await store.list_accepted_requests(tx, partner, registry.id, check.key)

@@ -20,6 +20,6 @@ ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
 )
 
 
-def sandbox_action_of(name: str) -> Action | None:
+def find_sandbox_action(name: str) -> Action | None:
     """The sandbox action that a name asks for; None for an ordinary name."""
     return ACTIONS.get(name)

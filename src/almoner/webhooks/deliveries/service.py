@@ -171,7 +171,7 @@ async def list_page(
 
 async def next_attempt_deletion_at(tx: Tx) -> datetime | None:
     """When the first attempt has been kept for 30 days."""
-    started = await store.oldest_attempt_at(tx)
+    started = await store.find_oldest_attempt_at(tx)
     return None if started is None else started + ATTEMPT_RETENTION
 
 
@@ -182,7 +182,7 @@ async def delete_old_attempts(tx: Tx) -> int:
 
 async def next_delivery_deletion_at(tx: Tx) -> datetime | None:
     """When the first delivery that has ended has been kept for 90 days."""
-    created = await store.created_at_of_oldest_ended_delivery(tx)
+    created = await store.find_oldest_ended_delivery_created_at(tx)
     return None if created is None else created + DELIVERY_RETENTION
 
 

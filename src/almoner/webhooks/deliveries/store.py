@@ -214,7 +214,7 @@ async def list_page(
 # attempts.
 
 
-async def oldest_attempt_at(tx: Tx) -> datetime | None:
+async def find_oldest_attempt_at(tx: Tx) -> datetime | None:
     """When the oldest stored attempt started."""
     started: datetime | None = await tx.fetchval(
         "select started_at from webhook_attempt order by delivery_id, number limit 1"
@@ -241,7 +241,7 @@ async def delete_old_attempts(tx: Tx, before: datetime, limit: int) -> int:
 
 
 @across_partners("sweep")
-async def created_at_of_oldest_ended_delivery(tx: Tx) -> datetime | None:
+async def find_oldest_ended_delivery_created_at(tx: Tx) -> datetime | None:
     """When the first delivery that has ended was created."""
     created: datetime | None = await tx.fetchval(
         "select created_at from webhook_delivery where status <> all($1) order by id limit 1", OPEN_STATUSES

@@ -36,7 +36,7 @@ def event_routes(waiters: EventWaiters) -> Routes:
         seen = query.after or 0
         while True:
             async with call.db.read() as tx:
-                last = await service.last_sequence(tx, call.partner)
+                last = await service.load_last_sequence(tx, call.partner)
                 rows, total = await service.list_page(tx, call.partner, page, filter_)
                 shown = call.list_response(
                     page,

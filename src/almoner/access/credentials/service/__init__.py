@@ -22,7 +22,7 @@ def requires_second_factor(person: Person) -> bool:
     return person.realm.partner is None or "owner" in person.roles
 
 
-def audit_context_of_person(tx: Tx, person: Person, ip_address: str | None) -> AuditContext:
+def build_audit_context_of_person(tx: Tx, person: Person, ip_address: str | None) -> AuditContext:
     """The audit context of a person who changes their own credentials."""
     name = tx.ids.encode(person.realm.person_id_type, person.id)
     return AuditContext(Actor("operator" if person.realm.partner is None else "member", name), ip_address)

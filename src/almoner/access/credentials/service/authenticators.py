@@ -111,7 +111,7 @@ def _decrypt_secret(tx: Tx, person: Person, sealed: bytes) -> str:
 
 async def _build_setup(tx: Tx, secret: str, person: Person, issuer: str, ip_address: str | None) -> AuthenticatorSetup:
     await service.record_audit_entry(
-        tx, person, service.audit_context_of_person(tx, person, ip_address), "authenticator.viewed"
+        tx, person, service.build_audit_context_of_person(tx, person, ip_address), "authenticator.viewed"
     )
     uri = pyotp.TOTP(secret, interval=STEP_SECONDS).provisioning_uri(name=person.user_name[:_LABEL], issuer_name=issuer)
     groups = " ".join(secret[at : at + 4] for at in range(0, len(secret), 4))

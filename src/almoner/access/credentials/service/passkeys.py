@@ -110,7 +110,7 @@ async def verify_passkey(tx: Tx, realm: Realm, challenge_binding: bytes, respons
         return person, passkey
     about = {"passkey": tx.ids.encode("passkey", passkey.id)}
     await service.record_audit_entry(
-        tx, person, service.audit_context_of_person(tx, person, None), "passkey.counter_decreased", about
+        tx, person, service.build_audit_context_of_person(tx, person, None), "passkey.counter_decreased", about
     )
     return person, replace(passkey, count_went_back=True)
 

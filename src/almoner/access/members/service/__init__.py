@@ -333,7 +333,7 @@ async def _send_invitation(tx: Tx, person: Person) -> str:
 
 def _invitation_url(tx: Tx, person: Person, link: EmailLink) -> str:
     home = security_emails.account_path(tx.ids, person.realm)
-    return f"{tx.base_urls.pages}{home}/invitation?token={links.link_token(tx, link)}"
+    return f"{tx.base_urls.pages}{home}/invitation?token={links.create_link_token(tx, link)}"
 
 
 def _text(tx: Tx, person: Person) -> str:

@@ -163,7 +163,7 @@ async def _approve_email_change(tx: Tx, by: AuditContext, person: Person, addres
 
 async def _ensure_another_entered_address(tx: Tx, subject: str, fingerprint: bytes) -> None:
     """Raises OwnAccountChangeDenied unless another administrator has entered this address for the operator."""
-    waits = await store.get_pending_approval_for_update(tx, OPERATORS, domain.EMAIL_CHANGE, subject)
+    waits = await store.find_pending_approval_for_update(tx, OPERATORS, domain.EMAIL_CHANGE, subject)
     if waits is None or waits.fingerprint != fingerprint or tx.now >= waits.expires_at:
         raise OwnAccountChangeDenied(
             "You cannot change your own email address. Another administrator must enter the new address first, and you "

@@ -58,7 +58,7 @@ async def begin_sign_in(
     first = not await store.list_recent_ip_addresses(tx, person.realm, person.id, 1)
     if not await store.insert(tx, sign_in, _hash(tx.vault, secret)):
         raise SignInFailed
-    by = credentials.audit_context_of_person(tx, person, browser.address)
+    by = credentials.build_audit_context_of_person(tx, person, browser.address)
     about: Details = {"method": method, "sign_in": _id_text(tx.ids, sign_in.id), "new_device": not known}
     await credentials.record_audit_entry(tx, person, by, "signed_in", about)
     if not known and not first:

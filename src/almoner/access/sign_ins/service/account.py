@@ -27,7 +27,7 @@ async def change_password(db: Database, person: Person, sign_in: SignIn, passwor
     hashed = await passwords.hash_new_password(db.deployment.vault, person, password)
     async with db.write() as tx:
         there = await people.get_for_update(tx, person.realm, person.id)
-        by = credentials.audit_context_of_person(tx, there, browser.address)
+        by = credentials.build_audit_context_of_person(tx, there, browser.address)
         await passwords.store_password(tx, there, hashed, by, changed_through="account")
         await service.end_all_sign_ins(tx, there, "password_changed", by, except_id=sign_in.id)
         await _notify(tx, there, "password_changed", browser)
@@ -37,7 +37,7 @@ async def change_password(db: Database, person: Person, sign_in: SignIn, passwor
 async def confirm_authenticator(tx: Tx, person: Person, code: str, browser: Browser) -> bool:
     """Activate the authenticator app if its first code is right. Raises AuthenticatorNotPending."""
     right = await authenticators.confirm_setup(
-        tx, person, code, credentials.audit_context_of_person(tx, person, browser.address)
+        tx, person, code, credentials.build_audit_context_of_person(tx, person, browser.address)
     )
     if right:
         await _notify(tx, person, "authenticator_added", browser)
@@ -48,7 +48,7 @@ async def remove_authenticator(tx: Tx, person: Person, browser: Browser) -> None
     """Remove the authenticator app. Raises LastSecondFactorRequired."""
     await people.get_for_update(tx, person.realm, person.id)
     if await authenticators.remove_authenticator(
-        tx, person, credentials.audit_context_of_person(tx, person, browser.address)
+        tx, person, credentials.build_audit_context_of_person(tx, person, browser.address)
     ):
         await _notify(tx, person, "authenticator_removed", browser)
 
@@ -70,7 +70,9 @@ async def reset_credentials_and_send_invitation(tx: Tx, person: Person, audit_co
 async def create_recovery_codes(tx: Tx, person: Person, browser: Browser) -> list[str]:
     """Create ten recovery codes, shown once; earlier ones stop working."""
     await people.get_for_update(tx, person.realm, person.id)
-    codes = await recovery.create_codes(tx, person, credentials.audit_context_of_person(tx, person, browser.address))
+    codes = await recovery.create_codes(
+        tx, person, credentials.build_audit_context_of_person(tx, person, browser.address)
+    )
     await _notify(tx, person, "recovery_codes_created", browser)
     return codes
 
@@ -82,7 +84,7 @@ async def add_passkey(
 
     Raises InvalidPasskeyResponse.
     """
-    by = credentials.audit_context_of_person(tx, person, browser.address)
+    by = credentials.build_audit_context_of_person(tx, person, browser.address)
     passkey = await passkeys.add_passkey(tx, person, challenge_binding, response_json, name, by)
     await _notify(tx, person, "passkey_added", browser, name=passkey.name)
     return passkey
@@ -92,7 +94,7 @@ async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, browser: Brow
     """Delete a passkey. Raises NoSuchPasskey, LastSecondFactorRequired."""
     await people.get_for_update(tx, person.realm, person.id)
     gone = await passkeys.remove_passkey(
-        tx, person, passkey_id, credentials.audit_context_of_person(tx, person, browser.address)
+        tx, person, passkey_id, credentials.build_audit_context_of_person(tx, person, browser.address)
     )
     await _notify(tx, person, "passkey_removed", browser, name=gone.name)
 

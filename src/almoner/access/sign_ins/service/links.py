@@ -53,7 +53,7 @@ async def revoke_links(tx: Tx, person: Person) -> None:
     await store.revoke_links(tx, person)
 
 
-def link_token(tx: Tx, link: EmailLink) -> str:
+def create_link_token(tx: Tx, link: EmailLink) -> str:
     """The token of a link, to show it where no email is sent; the caller audits this."""
     return tx.vault.create_page_token(link.purpose, link.id)
 
@@ -92,7 +92,7 @@ async def send_password_reset(tx: Tx, request: PasswordResetRequest) -> None:
         await _create_link(tx, person, "reset")
     except AddressRecentlyChanged:
         return
-    by = credentials.audit_context_of_person(tx, person, request.address)
+    by = credentials.build_audit_context_of_person(tx, person, request.address)
     await credentials.record_audit_entry(tx, person, by, "password_reset.requested")
 
 
@@ -133,7 +133,7 @@ async def set_password_by_link(db: Database, token: str, purpose: Purpose, passw
         if not person.active:
             raise InvalidEmailLink("unknown")
         await consume_link(tx, link, person)
-        by = credentials.audit_context_of_person(tx, person, browser.address)
+        by = credentials.build_audit_context_of_person(tx, person, browser.address)
         known = purpose == "reset" or await _has_signed_in(tx, person)
         await passwords.store_password(tx, person, hashed, by, changed_through=purpose)
         await service.end_all_sign_ins(tx, person, "password_changed", by)

@@ -176,7 +176,7 @@ async def _bind_subject(tx: Tx, person: Person, identity: LinkedIdentity, bound_
     assert partner is not None, "only partners have a provider"
     if not await store.insert_identity(tx, partner, identity, bound_by):
         raise SsoRefused(SsoRefusalReason.USED, "You tried to sign in twice at the same time. Please try again.")
-    by = credentials.audit_context_of_person(tx, person, browser.address)
+    by = credentials.build_audit_context_of_person(tx, person, browser.address)
     await credentials.record_audit_entry(tx, person, by, "identity.bound", {"issuer": identity.issuer, "by": bound_by})
     facts = sign_ins.build_origin_detail_lines(tx, browser.address, device_label(browser.user_agent))
     await security_emails.enqueue_email(

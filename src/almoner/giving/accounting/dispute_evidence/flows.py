@@ -60,7 +60,7 @@ class _SubmitEvidence:
             reason = f"{dispute.provider} is not the provider of this deployment any more."
             await service.mark_rejected(tx, dispute, reason)
             return FlowDone(None)
-        return _SubmitCall(dispute, evidence, service.evidence_idempotency_key(tx, evidence))
+        return _SubmitCall(dispute, evidence, service.build_evidence_idempotency_key(tx, evidence))
 
     async def make_call(self, ask: _SubmitCall) -> str:
         """Submit the evidence. Returns why it was rejected, or "". Raises ProviderFailure, StorageUnavailable."""

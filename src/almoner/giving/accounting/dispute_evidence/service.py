@@ -133,7 +133,7 @@ async def reject_unsent_evidence(tx: Tx, dispute_id: UUID, reason: str) -> None:
         await mark_rejected(tx, found[0], reason)
 
 
-def evidence_idempotency_key(tx: Tx, evidence: Evidence) -> str:
+def build_evidence_idempotency_key(tx: Tx, evidence: Evidence) -> str:
     """The provider's idempotency key for these texts and files."""
     return f"{tx.deployment.environment}:evidence:{encode_uuid(evidence.id)}:{evidence.version}"
 

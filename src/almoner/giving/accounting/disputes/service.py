@@ -131,7 +131,7 @@ async def apply_provider_state(
             if (dispute := await _record_opened(tx, provider, provider_payment_id, subject, one, debited)) is None:
                 continue
             known[dispute.provider_dispute_id] = dispute
-            transfers += ledger_domain.dispute_debited_transfers(dispute.id, provider, dispute.money)
+            transfers += ledger_domain.build_dispute_debited_transfers(dispute.id, provider, dispute.money)
         if dispute.status is DisputeStatus.OPEN and (decided := domain.outcome_from_provider(one)) is not None:
             known.pop(dispute.provider_dispute_id)
             transfers += await _record_ended(tx, subject, dispute, decided)
@@ -176,7 +176,7 @@ async def recover_absorbed_loss(tx: Tx, donation_id: UUID, rules: DisbursementRu
         back, _ = domain.split_loss_with_nonprofit(lost.money, owed)
         await store.record_recovered_amount(tx, lost.id, back)
         if back:
-            transfers += ledger_domain.dispute_recovered_transfers(
+            transfers += ledger_domain.build_dispute_recovered_transfers(
                 lost.id, lost.provider, gift.donation.organisation_id, back
             )
     await _release_donation(tx, gift)
@@ -334,7 +334,7 @@ async def _record_won(
 ) -> list[LedgerTransfer]:
     await store.close_dispute(tx, dispute.id, decided)
     await donations.emit_event(tx, DISPUTE_CLOSED, await _release_donation(tx, gift))
-    return ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, dispute.money)
+    return ledger_domain.build_dispute_returned_transfers(dispute.id, dispute.provider, dispute.money)
 
 
 async def _record_lost(
@@ -353,7 +353,7 @@ async def _record_lost(
     refunded = await _release_donation(tx, gift)
     await donations.emit_event(tx, DISPUTE_CLOSED, refunded)
     await donations.emit_event(tx, REFUNDED, refunded)
-    return ledger_domain.dispute_lost_transfers(
+    return ledger_domain.build_dispute_lost_transfers(
         dispute.id, dispute.provider, donation.organisation_id, of_gift, absorbed
     )
 
@@ -381,10 +381,12 @@ async def _end_unallocated(
     money = dispute.money
     if decided.outcome == "won":
         await store.close_dispute(tx, dispute.id, decided)
-        return ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, money)
+        return ledger_domain.build_dispute_returned_transfers(dispute.id, dispute.provider, money)
     if money == unallocated_payment.money and unallocated_payment.status in ("held", "refunding"):
         await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(Money(0, money.currency)))
         back = await suspense.record_return_by_dispute(tx, unallocated_payment, dispute.provider_dispute_id)
-        return [*ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, money), *back]
+        return [*ledger_domain.build_dispute_returned_transfers(dispute.id, dispute.provider, money), *back]
     await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(money))
-    return ledger_domain.dispute_lost_transfers(dispute.id, dispute.provider, None, Money(0, money.currency), money)
+    return ledger_domain.build_dispute_lost_transfers(
+        dispute.id, dispute.provider, None, Money(0, money.currency), money
+    )

@@ -248,7 +248,9 @@ def donation_request_clearing_account(currency: str) -> LedgerAccount:
     return LedgerAccount(AccountKind.REQUEST_CLEARING, currency)
 
 
-def payment_transfers(payment_id: UUID, provider: str, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
+def build_payment_transfers(
+    payment_id: UUID, provider: str, organisation_id: UUID, money: Money
+) -> list[LedgerTransfer]:
     """Postings for a donor's payment."""
     debit, credit = (
         clearing_account(provider, money.currency),
@@ -257,13 +259,15 @@ def payment_transfers(payment_id: UUID, provider: str, organisation_id: UUID, mo
     return [LedgerTransfer(TransferKind.PAYMENT_RECEIVED, payment_id, debit, credit, money.minor)]
 
 
-def unallocated_payment_transfers(unallocated_payment_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def build_unallocated_payment_transfers(
+    unallocated_payment_id: UUID, provider: str, money: Money
+) -> list[LedgerTransfer]:
     """Postings for a payment that pays no donation."""
     debit, credit = clearing_account(provider, money.currency), suspense_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.PAYMENT_UNALLOCATED, unallocated_payment_id, debit, credit, money.minor)]
 
 
-def payment_settlement_transfers(
+def build_payment_settlement_transfers(
     line_id: UUID,
     provider: str,
     gross: Money,
@@ -294,7 +298,7 @@ def payment_settlement_transfers(
     return [LedgerTransfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
 
 
-def refund_settlement_transfers(line_id: UUID, provider: str, money: Money, fee: Money) -> list[LedgerTransfer]:
+def build_refund_settlement_transfers(line_id: UUID, provider: str, money: Money, fee: Money) -> list[LedgerTransfer]:
     """Postings for a refund, and its fee, that the provider deducted from a payout to us."""
     currency = money.currency
     moves = [
@@ -306,7 +310,9 @@ def refund_settlement_transfers(line_id: UUID, provider: str, money: Money, fee:
     return [LedgerTransfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
 
 
-def disbursement_sent_transfers(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
+def build_disbursement_sent_transfers(
+    disbursement_id: UUID, organisation_id: UUID, money: Money
+) -> list[LedgerTransfer]:
     """Postings for a disbursement that was sent."""
     debit, credit = (
         nonprofit_liability_account(organisation_id, money.currency),
@@ -315,13 +321,15 @@ def disbursement_sent_transfers(disbursement_id: UUID, organisation_id: UUID, mo
     return [LedgerTransfer(TransferKind.DISBURSEMENT_SENT, disbursement_id, debit, credit, money.minor)]
 
 
-def disbursement_paid_transfers(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
+def build_disbursement_paid_transfers(
+    disbursement_id: UUID, organisation_id: UUID, money: Money
+) -> list[LedgerTransfer]:
     """Postings for a disbursement that was paid by our bank."""
     debit, credit = disbursement_in_transit_account(organisation_id, money.currency), bank_account(money.currency)
     return [LedgerTransfer(TransferKind.DISBURSEMENT_PAID, disbursement_id, debit, credit, money.minor)]
 
 
-def disbursement_returned_transfers(
+def build_disbursement_returned_transfers(
     disbursement_id: UUID, organisation_id: UUID, money: Money, *, was_paid: bool
 ) -> list[LedgerTransfer]:
     """Postings for a disbursement that was returned (``was_paid``) or never executed."""
@@ -336,7 +344,7 @@ def disbursement_returned_transfers(
     return [back, reversal] if was_paid else [reversal]
 
 
-def reassignment_transfers(
+def build_reassignment_transfers(
     reassignment_id: UUID, from_organisation_id: UUID, to_organisation_id: UUID, money: Money
 ) -> list[LedgerTransfer]:
     """Postings for a donation reassigned to another nonprofit."""
@@ -347,7 +355,7 @@ def reassignment_transfers(
     return [LedgerTransfer(TransferKind.REASSIGNED, reassignment_id, debit, credit, money.minor)]
 
 
-def unallocated_refund_started_transfers(
+def build_unallocated_payment_refund_started_transfers(
     unallocated_payment_id: UUID, provider: str, money: Money
 ) -> list[LedgerTransfer]:
     """Postings for the start of an unallocated payment's refund."""
@@ -355,7 +363,7 @@ def unallocated_refund_started_transfers(
     return [LedgerTransfer(TransferKind.UNALLOCATED_REFUND_STARTED, unallocated_payment_id, debit, credit, money.minor)]
 
 
-def unallocated_refund_sent_transfers(
+def build_unallocated_payment_refund_sent_transfers(
     unallocated_payment_id: UUID, provider: str, money: Money
 ) -> list[LedgerTransfer]:
     """Postings for an unallocated payment's refund that the provider sent."""
@@ -363,13 +371,15 @@ def unallocated_refund_sent_transfers(
     return [LedgerTransfer(TransferKind.UNALLOCATED_REFUND_SENT, unallocated_payment_id, debit, credit, money.minor)]
 
 
-def unallocated_write_off_transfers(unallocated_payment_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def build_unallocated_payment_write_off_transfers(
+    unallocated_payment_id: UUID, provider: str, money: Money
+) -> list[LedgerTransfer]:
     """Postings that take an unallocated payment off the ledger because it is not ours."""
     debit, credit = suspense_account(provider, money.currency), clearing_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.UNALLOCATED_WRITTEN_OFF, unallocated_payment_id, debit, credit, money.minor)]
 
 
-def unallocated_payment_applied_transfers(
+def build_unallocated_payment_applied_transfers(
     unallocated_payment_id: UUID, provider: str, money: Money
 ) -> list[LedgerTransfer]:
     """Postings that move an unallocated payment to a donation."""
@@ -377,7 +387,7 @@ def unallocated_payment_applied_transfers(
     return [LedgerTransfer(TransferKind.UNALLOCATED_APPLIED, unallocated_payment_id, debit, credit, money.minor)]
 
 
-def donation_request_payment_transfers(payment_id: UUID, applied: Money, overpaid: Money) -> list[LedgerTransfer]:
+def build_donation_request_payment_transfers(payment_id: UUID, applied: Money, overpaid: Money) -> list[LedgerTransfer]:
     """Postings for a partner's payment of a donation request, and its overpaid part."""
     taken = (TransferKind.REQUEST_PAID, donation_request_clearing_account(applied.currency), applied.minor)
     left = (TransferKind.REQUEST_OVERPAID, suspense_account(PARTNER_TRANSFERS, overpaid.currency), overpaid.minor)
@@ -388,7 +398,7 @@ def donation_request_payment_transfers(payment_id: UUID, applied: Money, overpai
     ]
 
 
-def donation_request_allocation_transfers(
+def build_donation_request_allocation_transfers(
     donation_id: UUID, organisation_id: UUID, money: Money
 ) -> list[LedgerTransfer]:
     """Postings that allocate a partner's payment to one donation."""
@@ -399,13 +409,13 @@ def donation_request_allocation_transfers(
     return [LedgerTransfer(TransferKind.REQUEST_ALLOCATED, donation_id, debit, credit, money.minor)]
 
 
-def overpayment_returned_transfers(payment_id: UUID, overpaid: Money) -> list[LedgerTransfer]:
+def build_overpayment_returned_transfers(payment_id: UUID, overpaid: Money) -> list[LedgerTransfer]:
     """Postings for an overpayment returned to the partner."""
     debit, credit = suspense_account(PARTNER_TRANSFERS, overpaid.currency), bank_account(overpaid.currency)
     return [LedgerTransfer(TransferKind.OVERPAYMENT_RETURNED, payment_id, debit, credit, overpaid.minor)]
 
 
-def overpayment_applied_transfers(payment_id: UUID, money: Money) -> list[LedgerTransfer]:
+def build_overpayment_applied_transfers(payment_id: UUID, money: Money) -> list[LedgerTransfer]:
     """Postings that apply an overpayment to another donation request."""
     debit, credit = (
         suspense_account(PARTNER_TRANSFERS, money.currency),
@@ -414,7 +424,7 @@ def overpayment_applied_transfers(payment_id: UUID, money: Money) -> list[Ledger
     return [LedgerTransfer(TransferKind.OVERPAYMENT_APPLIED, payment_id, debit, credit, money.minor)]
 
 
-def donation_refund_started_transfers(
+def build_donation_refund_started_transfers(
     refund_id: UUID, provider: str, organisation_id: UUID, money: Money, absorbed: Money
 ) -> list[LedgerTransfer]:
     """Postings for the start of a donation's refund; ``absorbed`` is the part that we pay."""
@@ -426,7 +436,7 @@ def donation_refund_started_transfers(
     return [LedgerTransfer(kind, refund_id, debit, on_its_way, minor) for kind, debit, minor in moves if minor]
 
 
-def donation_refund_sent_transfers(refund_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def build_donation_refund_sent_transfers(refund_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Postings for a donation's refund that was sent."""
     currency = money.currency
     source = bank_account(currency) if provider == PARTNER_TRANSFERS else clearing_account(provider, currency)
@@ -437,7 +447,7 @@ def donation_refund_sent_transfers(refund_id: UUID, provider: str, money: Money)
     ]
 
 
-def donation_refund_reversed_transfers(
+def build_donation_refund_reversed_transfers(
     refund_id: UUID, provider: str, organisation_id: UUID, money: Money, restored: Money
 ) -> list[LedgerTransfer]:
     """Postings for a donation's refund that failed; ``restored`` is owed to the nonprofit again."""
@@ -451,19 +461,19 @@ def donation_refund_reversed_transfers(
     return [LedgerTransfer(kind, refund_id, on_its_way, credit, minor) for kind, credit, minor in moves if minor]
 
 
-def dispute_debited_transfers(dispute_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def build_dispute_debited_transfers(dispute_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Postings for a dispute whose amount was debited from the provider."""
     debit, credit = disputed_funds_account(provider, money.currency), clearing_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.DISPUTE_DEBITED, dispute_id, debit, credit, money.minor)]
 
 
-def dispute_returned_transfers(dispute_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def build_dispute_returned_transfers(dispute_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Postings for a disputed amount that was returned to us."""
     debit, credit = clearing_account(provider, money.currency), disputed_funds_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.DISPUTE_RETURNED, dispute_id, debit, credit, money.minor)]
 
 
-def dispute_lost_transfers(
+def build_dispute_lost_transfers(
     dispute_id: UUID, provider: str, organisation_id: UUID | None, charged_to_donation: Money, absorbed: Money
 ) -> list[LedgerTransfer]:
     """Postings for a lost dispute: ``charged_to_donation`` is the part that the donation pays, ``absorbed`` is ours."""
@@ -481,7 +491,7 @@ def dispute_lost_transfers(
     return [LedgerTransfer(kind, dispute_id, debit, credit, minor) for kind, debit, minor in moves if minor]
 
 
-def dispute_recovered_transfers(
+def build_dispute_recovered_transfers(
     dispute_id: UUID, provider: str, organisation_id: UUID, money: Money
 ) -> list[LedgerTransfer]:
     """Postings that recover an absorbed dispute loss from a returned disbursement."""
@@ -489,7 +499,7 @@ def dispute_recovered_transfers(
     return [LedgerTransfer(TransferKind.DISPUTE_RECOVERED, dispute_id, debit, credit, money.minor)]
 
 
-def dispute_settlement_transfers(line_id: UUID, provider: str, money: Money, fee: Money) -> list[LedgerTransfer]:
+def build_dispute_settlement_transfers(line_id: UUID, provider: str, money: Money, fee: Money) -> list[LedgerTransfer]:
     """Postings for a dispute, and its fee, that the provider deducted from a payout to us."""
     currency = money.currency
     moves = [
@@ -506,7 +516,9 @@ def dispute_settlement_transfers(line_id: UUID, provider: str, money: Money, fee
     return [LedgerTransfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
 
 
-def dispute_won_settlement_transfers(line_id: UUID, provider: str, money: Money, fee: Money) -> list[LedgerTransfer]:
+def build_dispute_won_settlement_transfers(
+    line_id: UUID, provider: str, money: Money, fee: Money
+) -> list[LedgerTransfer]:
     """Postings for a won dispute that the provider paid out to us again, minus its fee."""
     currency = money.currency
     moves = [

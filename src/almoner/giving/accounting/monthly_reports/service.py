@@ -123,7 +123,7 @@ async def set_report_subscription(tx: Tx, partner: Partner, person_id: UUID, *, 
 
 async def next_report_email_at(tx: Tx) -> datetime | None:
     """When the next monthly emails are due."""
-    notified = await store.earliest_last_notified_month(tx)
+    notified = await store.find_earliest_last_notified_month(tx)
     if notified is None:
         return None
     zone = tx.deployment.time_zone

@@ -206,7 +206,7 @@ async def is_report_recipient(tx: Tx, partner: Partner, person_id: UUID) -> bool
 
 
 @across_partners("sweep")
-async def earliest_last_notified_month(tx: Tx) -> date | None:
+async def find_earliest_last_notified_month(tx: Tx) -> date | None:
     """The earliest of the months that recipients were last notified of; None without recipients."""
     found: date | None = await tx.fetchval("select min(notified_month) from monthly_report_reader")
     return found

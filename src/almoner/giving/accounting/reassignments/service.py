@@ -61,11 +61,13 @@ async def reassign_donation(
     created = Reassignment(tx.new_id(), held.id, source, organisation_id, money, ground, reason, reassigned_by)
     await store.insert(tx, created)
     if money:
-        ledger.post_at_commit(tx, ledger_domain.reassignment_transfers(created.id, source, organisation_id, money))
+        ledger.post_at_commit(
+            tx, ledger_domain.build_reassignment_transfers(created.id, source, organisation_id, money)
+        )
     return given
 
 
-async def organisation_id_at(tx: Tx, donation: Donation, moment: datetime) -> UUID:
+async def load_organisation_id_at(tx: Tx, donation: Donation, moment: datetime) -> UUID:
     """The nonprofit that a donation was assigned to at a given time."""
     return await store.find_former_organisation_id(tx, donation.id, moment) or donation.organisation_id
 

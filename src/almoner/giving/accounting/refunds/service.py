@@ -109,7 +109,7 @@ async def begin_refund(
     money = domain.resolve_refund_amount(donation, amount_minor)
     refund = _new_refund(tx, donation, money, await _payment_of(tx, donation), started_by, note)
     await store.insert(tx, refund)
-    transfers = ledger_domain.donation_refund_started_transfers(
+    transfers = ledger_domain.build_donation_refund_started_transfers(
         refund.id, refund.provider, donation.organisation_id, money, refund.nonprofit_share
     )
     if manual_refund_reference is not None:
@@ -320,14 +320,14 @@ async def _finish_refund(
     await store.mark_sent(tx, refund.id, provider_refund, by, note)
     await donations.emit_event(tx, REFUNDED, await _release_donation(tx, donation, refund))
     await outbox.emit_internal_event(tx, domain.SENT, RefundSentEvent(donation.id, refund.id))
-    return ledger_domain.donation_refund_sent_transfers(refund.id, refund.provider, refund.money)
+    return ledger_domain.build_donation_refund_sent_transfers(refund.id, refund.provider, refund.money)
 
 
 async def _reverse_refund(tx: Tx, donation: Donation, refund: Refund, by: str | None, reason: str) -> None:
     back = domain.calculate_amount_owed_after_failed_refund(donation, refund.money)
     await store.mark_refused(tx, refund.id, back, by, reason)
     await _release_donation(tx, donation, refund)
-    transfers = ledger_domain.donation_refund_reversed_transfers(
+    transfers = ledger_domain.build_donation_refund_reversed_transfers(
         refund.id, refund.provider, donation.organisation_id, refund.money, back
     )
     ledger.post_at_commit(tx, transfers)

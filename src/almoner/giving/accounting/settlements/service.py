@@ -152,7 +152,7 @@ async def next_fetch_at(tx: Tx, provider: str) -> datetime | None:
     """When the provider's payouts are fetched next; None while it has no payments."""
     if not await store.has_payments_at_provider(tx, provider):
         return None
-    looked = await store.last_fetch_at(tx, provider)
+    looked = await store.find_last_fetch_at(tx, provider)
     return tx.now if looked is None else looked + FETCH_INTERVAL
 
 
@@ -367,19 +367,21 @@ def _transfers_of(one: _ReconciledLine) -> list[LedgerTransfer]:
     stored, line = one.stored, one.stored.line
     match line.kind:
         case SettlementLineKind.REFUND:
-            return ledger_domain.refund_settlement_transfers(stored.id, stored.provider, line.gross, line.fee)
+            return ledger_domain.build_refund_settlement_transfers(stored.id, stored.provider, line.gross, line.fee)
         case SettlementLineKind.DISPUTE:
-            return ledger_domain.dispute_settlement_transfers(stored.id, stored.provider, line.gross, line.fee)
+            return ledger_domain.build_dispute_settlement_transfers(stored.id, stored.provider, line.gross, line.fee)
         case SettlementLineKind.DISPUTE_WON:
-            return ledger_domain.dispute_won_settlement_transfers(stored.id, stored.provider, line.gross, line.fee)
-    return ledger_domain.payment_settlement_transfers(
+            return ledger_domain.build_dispute_won_settlement_transfers(
+                stored.id, stored.provider, line.gross, line.fee
+            )
+    return ledger_domain.build_payment_settlement_transfers(
         stored.id, stored.provider, line.gross, line.fee, one.charged_to, one.charged
     )
 
 
 async def next_recheck_at(tx: Tx) -> datetime | None:
     """When unbooked lines are rechecked next: at midnight (UTC) after the last check."""
-    looked = await store.oldest_check_at(tx)
+    looked = await store.find_oldest_unmatched_line_check_at(tx)
     return None if looked is None else _midnight(looked) + _DAY
 
 

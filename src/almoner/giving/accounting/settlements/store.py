@@ -120,7 +120,7 @@ async def find_fully_stored_references(tx: Tx, provider: str, references: Sequen
     return {row["reference"] for row in rows}
 
 
-async def last_fetch_at(tx: Tx, provider: str) -> datetime | None:
+async def find_last_fetch_at(tx: Tx, provider: str) -> datetime | None:
     """When a provider's payouts were last fetched."""
     found: datetime | None = await tx.fetchval(
         "select checked_at from settlement_report_check where provider = $1", provider
@@ -405,7 +405,7 @@ async def lock_unmatched_lines(tx: Tx, line_ids: Sequence[UUID]) -> list[StoredS
     return [_line(row) for row in rows]
 
 
-async def oldest_check_at(tx: Tx) -> datetime | None:
+async def find_oldest_unmatched_line_check_at(tx: Tx) -> datetime | None:
     """When the unmatched line with the oldest check was last checked."""
     found: datetime | None = await tx.fetchval(OLDEST_CHECK)
     return found

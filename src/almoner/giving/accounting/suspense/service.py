@@ -82,7 +82,7 @@ async def record_unallocated_payment(
     reported = {"provider": provider, "payment": provider_payment.id, "reason": reason.value}
     tx.add_commit_callback(lambda: _log.error("payment_unallocated", **reported))
     if held.is_posted_to_ledger:
-        ledger.post_at_commit(tx, ledger_domain.unallocated_payment_transfers(held.id, provider, held.money))
+        ledger.post_at_commit(tx, ledger_domain.build_unallocated_payment_transfers(held.id, provider, held.money))
 
 
 async def get(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPayment:
@@ -155,7 +155,9 @@ async def record_manual_refund(
         _ensure_undecided(locked)
         _ensure_posted(locked)
         await store.mark_decided(tx, [unallocated_payment_id], "refunding", recorded_by, note)
-        transfers += ledger_domain.unallocated_refund_started_transfers(locked.id, locked.provider, locked.money)
+        transfers += ledger_domain.build_unallocated_payment_refund_started_transfers(
+            locked.id, locked.provider, locked.money
+        )
     decided = OperatorDecision(
         unallocated_payment_id, OperatorChoice.RECORD_MANUAL_REFUND, note, recorded_by, tx.now, provider_refund_id
     )
@@ -216,11 +218,11 @@ async def apply_to_donation(
 ) -> None:
     """Apply a locked unallocated payment to a donation with this payment, and post it."""
     await store.mark_applied(tx, unallocated_payment.id, payment.id, decided_by, note)
-    received = ledger_domain.payment_transfers(payment.id, payment.provider, organisation_id, payment.money)
+    received = ledger_domain.build_payment_transfers(payment.id, payment.provider, organisation_id, payment.money)
     ledger.post_at_commit(
         tx,
         [
-            *ledger_domain.unallocated_payment_applied_transfers(
+            *ledger_domain.build_unallocated_payment_applied_transfers(
                 unallocated_payment.id, unallocated_payment.provider, unallocated_payment.money
             ),
             *received,
@@ -245,14 +247,14 @@ async def record_return_by_dispute(
     transfers: list[LedgerTransfer] = []
     if unallocated_payment.status == "held":
         await store.mark_decided(tx, [unallocated_payment.id], "refunding", BY_RULE, None)
-        transfers += ledger_domain.unallocated_refund_started_transfers(
+        transfers += ledger_domain.build_unallocated_payment_refund_started_transfers(
             unallocated_payment.id, unallocated_payment.provider, unallocated_payment.money
         )
     await store.mark_refunded(tx, unallocated_payment.id, provider_dispute_id)
     await queue.delete_dead_jobs(tx, REFUND.name, str(unallocated_payment.id))
     return [
         *transfers,
-        *ledger_domain.unallocated_refund_sent_transfers(
+        *ledger_domain.build_unallocated_payment_refund_sent_transfers(
             unallocated_payment.id, unallocated_payment.provider, unallocated_payment.money
         ),
     ]
@@ -268,7 +270,7 @@ async def _finish_refund(
         tx,
         [
             *before,
-            *ledger_domain.unallocated_refund_sent_transfers(
+            *ledger_domain.build_unallocated_payment_refund_sent_transfers(
                 unallocated_payment.id, unallocated_payment.provider, unallocated_payment.money
             ),
         ],
@@ -282,7 +284,9 @@ async def _begin_refunds(tx: Tx, due: list[UnallocatedPayment], by: str, note: s
     return [
         transfer
         for held in due
-        for transfer in ledger_domain.unallocated_refund_started_transfers(held.id, held.provider, held.money)
+        for transfer in ledger_domain.build_unallocated_payment_refund_started_transfers(
+            held.id, held.provider, held.money
+        )
     ]
 
 
@@ -292,7 +296,7 @@ async def _write_off(tx: Tx, due: list[UnallocatedPayment], by: str, note: str |
     return [
         transfer
         for held in ours
-        for transfer in ledger_domain.unallocated_write_off_transfers(held.id, held.provider, held.money)
+        for transfer in ledger_domain.build_unallocated_payment_write_off_transfers(held.id, held.provider, held.money)
     ]
 
 

@@ -37,7 +37,7 @@ async def split_batch_booking(
         return False
     moved = line.movement
     end_to_end_ids = domain.find_end_to_end_ids(moved)
-    ordered = await payment_files.transfers_of_released_files(tx, end_to_end_ids) if end_to_end_ids else []
+    ordered = await payment_files.list_transfers_in_released_files(tx, end_to_end_ids) if end_to_end_ids else []
     payments = _referenced_transfers(referenced_records) or find_batch_transfers_by_total(
         moved.reference_search_text, moved.money, ordered
     )

@@ -384,7 +384,7 @@ def parse_amount_or_problem(element: Element, currency: str) -> int | str:
         value = Decimal(text)
     except InvalidOperation:
         value = Decimal("nan")
-    return movements.to_minor_units_or_problem(value, currency, f"{text[:40] or 'nothing'} {currency}")
+    return movements.parse_minor_units_or_problem(value, currency, f"{text[:40] or 'nothing'} {currency}")
 
 
 def _day(element: Element | None) -> date | None:

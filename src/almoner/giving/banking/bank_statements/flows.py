@@ -137,12 +137,12 @@ class _RolledBack(Exception):
 
 async def preview_statement(tx: Tx, statement: BankStatement, max_count: int) -> StatementPreview:
     """What importing a statement would change, in a transaction that the caller rolls back."""
-    before = set(await service.line_ids_of_statement(tx, statement))
+    before = set(await service.list_line_ids_of_statement(tx, statement))
     try:
         await service.store_statement(tx, statement, imported_by="preview")
     except StatementError as refused:
         return StatementPreview(statement, refusal_reason=str(refused))
-    new = [one for one in await service.line_ids_of_statement(tx, statement) if one not in before]
+    new = [one for one in await service.list_line_ids_of_statement(tx, statement) if one not in before]
     refusals = {line_id: await _match_previewed_line(tx, line_id) for line_id in new[:max_count]}
     details = await service.load_line_details_by_id(tx, list(refusals))
     lines = [await _previewed_line(tx, details[line_id], refusal) for line_id, refusal in refusals.items()]

@@ -12,7 +12,7 @@ _BATCH: Final = 100
 
 
 async def _next_deletion_at(tx: Tx) -> datetime | None:
-    oldest = await store_uploads.oldest_upload_at(tx)
+    oldest = await store_uploads.find_oldest_upload_at(tx)
     return None if oldest is None else oldest + UPLOAD_RETENTION
 
 

@@ -31,7 +31,7 @@ def reference_unless_placeholder(text: str | None) -> str | None:
     return None if text is None or _NOTHING.fullmatch(text.strip()) else text.strip()
 
 
-def to_minor_units_or_problem(value: Decimal, currency: str, amount_text: str) -> int | str:
+def parse_minor_units_or_problem(value: Decimal, currency: str, amount_text: str) -> int | str:
     """An amount in minor units, or the problem with it; ``amount_text``: as in the file."""
     if not value.is_finite() or value < 0 or len(value.normalize().as_tuple().digits) > _MOST_DIGITS:
         return f"{amount_text} is not a valid amount"

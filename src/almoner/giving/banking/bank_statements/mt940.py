@@ -197,7 +197,7 @@ def _signed(balance: re.Match[str] | None, currency: str, problems: list[str]) -
 def _minor(text: str, currency: str) -> int | str:
     plain = text.replace(".", "").replace(",", ".") if "," in text else text
     value = Decimal(plain) if _CLEAR_AMOUNT.fullmatch(text) else Decimal("nan")
-    return movements.to_minor_units_or_problem(value, currency, f"{text[:40]} {currency}")
+    return movements.parse_minor_units_or_problem(value, currency, f"{text[:40]} {currency}")
 
 
 def _day(text: str) -> date | None:

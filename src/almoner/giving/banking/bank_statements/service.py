@@ -51,6 +51,9 @@ from almoner.giving.banking.bank_statements.store import (
 )
 from almoner.giving.banking.bank_statements.store import count_unreconciled as count_unreconciled
 from almoner.giving.banking.bank_statements.store import find_missing_provider_payout as find_missing_provider_payout
+from almoner.giving.banking.bank_statements.store import (
+    find_oldest_unreconciled_line_at as find_oldest_unreconciled_line_at,
+)
 from almoner.giving.banking.bank_statements.store import find_unallocated_reason as find_unallocated_reason
 from almoner.giving.banking.bank_statements.store import list_lines as list_lines
 from almoner.giving.banking.bank_statements.store import list_missing_provider_payouts as list_missing_provider_payouts
@@ -63,7 +66,6 @@ from almoner.giving.banking.bank_statements.store import (
     load_last_covered_days_by_account_and_currency as load_last_covered_days_by_account_and_currency,
 )
 from almoner.giving.banking.bank_statements.store import load_line_details_by_id as load_line_details_by_id
-from almoner.giving.banking.bank_statements.store import oldest_open_line_at as oldest_open_line_at
 from almoner.giving.banking.bank_statements.store_gaps import find_gap as find_gap
 from almoner.giving.banking.bank_statements.store_gaps import list_statement_gaps as list_statement_gaps
 from almoner.giving.banking.bank_statements.store_uploads import list_uploads as list_uploads
@@ -170,9 +172,9 @@ async def store_statement(tx: Tx, statement: BankStatement, *, imported_by: str)
     return bool(new or not parts)
 
 
-async def line_ids_of_statement(tx: Tx, statement: BankStatement) -> list[UUID]:
+async def list_line_ids_of_statement(tx: Tx, statement: BankStatement) -> list[UUID]:
     """The IDs of a statement's stored lines, in its order."""
-    return await store.line_ids_of_statement(tx, statement.account, statement.reference)
+    return await store.list_line_ids_of_statement(tx, statement.account, statement.reference)
 
 
 async def get_line_details(tx: Tx, line_id: UUID) -> LineDetails:
@@ -300,7 +302,7 @@ async def book_sandbox_transfer(tx: Tx, money: Money, remittance_information: st
     await store_statement(
         tx, BankStatement(_SANDBOX, name, money.currency, None, None, digest, (moved,)), imported_by=booked_by
     )
-    for line_id in await store.line_ids_of_statement(tx, _SANDBOX, name):
+    for line_id in await store.list_line_ids_of_statement(tx, _SANDBOX, name):
         try:
             async with tx.savepoint():
                 await match_open_line(tx, line_id)

@@ -327,7 +327,7 @@ async def load_last_covered_days_by_account_and_currency(tx: Tx) -> dict[tuple[s
     return {(row[0], row[1]): row[2] for row in rows}
 
 
-async def oldest_open_line_at(tx: Tx) -> datetime | None:
+async def find_oldest_unreconciled_line_at(tx: Tx) -> datetime | None:
     """When the oldest open line was imported."""
     found: datetime | None = await tx.fetchval(
         "select created_at from bank_statement_line where status = 'open' order by id limit 1"
@@ -537,7 +537,7 @@ async def count_unreconciled(tx: Tx) -> UnreconciledCounts:
     return UnreconciledCounts(row[0], row[1]) if row else UnreconciledCounts(0, 0)
 
 
-async def line_ids_of_statement(tx: Tx, account: str, reference: str) -> list[UUID]:
+async def list_line_ids_of_statement(tx: Tx, account: str, reference: str) -> list[UUID]:
     """The IDs of a statement's lines, in its order."""
     rows = await tx.fetch(
         """

@@ -42,7 +42,7 @@ async def delete(tx: Tx, upload_id: UUID) -> bool:
     return await tx.execute("delete from bank_statement_upload where id = $1", upload_id) == "DELETE 1"
 
 
-async def oldest_upload_at(tx: Tx) -> datetime | None:
+async def find_oldest_upload_at(tx: Tx) -> datetime | None:
     """When the oldest stored file was uploaded."""
     found: datetime | None = await tx.fetchval(
         "select uploaded_at from bank_statement_upload order by uploaded_at limit 1"

@@ -216,7 +216,7 @@ def batch_id(message_id: str, *, is_sepa: bool) -> str:
     return f"{message_id}-{'sepa' if is_sepa else 'other'}"
 
 
-def bank_outcomes(
+def match_bank_outcomes_to_transfers(
     status_report: StatusReport, requested_transfers: Mapping[str, RequestedTransfer]
 ) -> Mapping[str, tuple[BankOutcome, str]]:
     """The outcome of each payment of a file in a status report.

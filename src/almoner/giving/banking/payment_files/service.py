@@ -193,12 +193,12 @@ async def get_confirmation_requirement(
     return ConfirmationRequirement(held, seen, 1 if held.money.minor <= alone else 2, alone)
 
 
-async def transliterated_texts(tx: Tx, file_id: UUID, limit: int | None = None) -> list[TransliteratedText]:
+async def list_transliterated_texts(tx: Tx, file_id: UUID, limit: int | None = None) -> list[TransliteratedText]:
     """The payees' texts in a file that the bank gets in other characters than entered. ``limit``: of payees."""
     return [
         TransliteratedText(account_id, name, text, sent)
         for account_id, holder, address in await store.list_payees_with_transliterated_texts(tx, file_id, limit)
-        for name, text, sent in payee_accounts.transliterated_texts(holder, address)
+        for name, text, sent in payee_accounts.list_transliterated_texts(holder, address)
     ]
 
 
@@ -285,17 +285,17 @@ async def evaluate_status_report(
         end_to_end: RequestedTransfer(_batch_name(file.message_id, money, scheme, shown), money)
         for _, end_to_end, scheme, shown, money, _ in payments
     }
-    reported = domain.bank_outcomes(status_report, asked)
+    reported = domain.match_bank_outcomes_to_transfers(status_report, asked)
     return file, {
         disbursement: reported[end_to_end] for disbursement, end_to_end, *_ in payments if end_to_end in reported
     }
 
 
-async def transfers_of_released_files(tx: Tx, message_ids: Sequence[str]) -> list[ReleasedFileTransfer]:
+async def list_transfers_in_released_files(tx: Tx, message_ids: Sequence[str]) -> list[ReleasedFileTransfer]:
     """The payments of released files with these end-to-end IDs."""
     return [
         ReleasedFileTransfer(_batch_name(message, money, scheme, shown), end_to_end, money, came_back)
-        for message, end_to_end, scheme, shown, money, came_back in await store.transfers_of_released_files(
+        for message, end_to_end, scheme, shown, money, came_back in await store.list_transfers_in_released_files(
             tx, message_ids
         )
     ]

@@ -260,7 +260,7 @@ class ReleasedFileTransferRow(NamedTuple):
 
 
 @across_partners("banking")
-async def transfers_of_released_files(tx: Tx, message_ids: Sequence[str]) -> list[ReleasedFileTransferRow]:
+async def list_transfers_in_released_files(tx: Tx, message_ids: Sequence[str]) -> list[ReleasedFileTransferRow]:
     """The transfers of released files with these message IDs."""
     rows = await tx.fetch(
         """

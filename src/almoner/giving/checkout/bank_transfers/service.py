@@ -30,7 +30,7 @@ async def find_newest_transfer_payment(tx: Tx, donation: Donation) -> Payment | 
 
 async def lock_transfer_payment(tx: Tx, payment: Payment) -> Payment:
     """A bank transfer with its session and donation, locked until the transaction ends."""
-    await sessions.get_for_update(tx, await donations.session_id_of(tx, payment.donation_id))
+    await sessions.get_for_update(tx, await donations.get_session_id(tx, payment.donation_id))
     await donations.get_for_update(tx, ALL_PARTNERS, payment.donation_id)
     return await payments.get_for_update(tx, payment.id)
 

@@ -280,7 +280,7 @@ def is_under_attack(recent_declines: RecentDeclines, limits: CardTestingLimits) 
     )
 
 
-def address_or_ipv6_network(address: str) -> str:
+def truncate_ipv6_address_to_network(address: str) -> str:
     """The address as one source: itself, or its network for IPv6."""
     try:
         parsed = ip_address(address)

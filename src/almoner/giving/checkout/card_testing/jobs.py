@@ -30,7 +30,7 @@ async def compose_code_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendC
     session = await sessions.get_for_page(tx, sent.code.session_id)
     facts = {
         "organisation": (await hosted_page.load_nonprofit_profile(tx, session)).name,
-        "code": service.digits_of_email_code(tx, sent.code.id),
+        "code": service.compute_email_code(tx, sent.code.id),
     }
     return Email(recipient, f"code:{sent.code.id}", facts, session.language, sent.partner_id)
 

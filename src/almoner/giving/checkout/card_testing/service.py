@@ -49,7 +49,7 @@ def fingerprint_browser(vault: Vault, ip_address: str, device: bytes | None) -> 
     """The keyed hashes of a browser's address and device cookie."""
     hashed = None if device is None else vault.compute_mac("brakes:device", device)
     return BrowserFingerprint(
-        vault.compute_mac("brakes:address", domain.address_or_ipv6_network(ip_address).encode()), hashed
+        vault.compute_mac("brakes:address", domain.truncate_ipv6_address_to_network(ip_address).encode()), hashed
     )
 
 
@@ -107,7 +107,7 @@ async def send_code(tx: Tx, session_id: UUID, browser: BrowserFingerprint, email
     """Send a new code to the email address; earlier codes of the session expire. Raises CodesExhausted."""
     hashed = _email_hash(tx, email)
     await store.lock_sources(tx, [browser.address, hashed])
-    ours, other = await store.code_send_times_by_address_and_email(tx, browser.address, hashed)
+    ours, other = await store.list_email_code_send_times_by_ip_address_and_email(tx, browser.address, hashed)
     if len(other) >= MAX_CODES_PER_EMAIL:
         raise CodesExhausted(other[-MAX_CODES_PER_EMAIL] + HOUR, RateLimitReason.CODES)
     if len(ours) >= MAX_CODES_PER_ADDRESS:
@@ -141,7 +141,7 @@ async def check_code(tx: Tx, session_id: UUID, email: str, entered_code: str) ->
     code = await store.find_current_email_code_for_update(tx, session_id)
     if code is None or code.email != _email_hash(tx, email):
         return CodeCheckResult.OVER
-    answer = code.check_entered_code(entered_code, digits_of_email_code(tx, code.id), tx.real_now)
+    answer = code.check_entered_code(entered_code, compute_email_code(tx, code.id), tx.real_now)
     if answer in (CodeCheckResult.RIGHT, CodeCheckResult.WRONG):
         await store.record_code_attempt(tx, code.id, correct=answer is CodeCheckResult.RIGHT)
     return answer
@@ -155,7 +155,7 @@ async def find_sendable_code_and_address(tx: Tx, code_id: UUID) -> tuple[Partner
     return sent, tx.vault.decrypt(sent.code.recipient, context=_CONTEXT, associated_data=code_id.bytes).decode()
 
 
-def digits_of_email_code(tx: Tx, code_id: UUID) -> str:
+def compute_email_code(tx: Tx, code_id: UUID) -> str:
     """The six digits of a code, derived from the master key and not stored."""
     number = int.from_bytes(tx.vault.keyed_hash("gift-code", code_id.bytes)[:8])
     return f"{number % 10**CODE_DIGITS:0{CODE_DIGITS}}"
@@ -163,7 +163,7 @@ def digits_of_email_code(tx: Tx, code_id: UUID) -> str:
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the next records are a day old and due for deletion."""
-    oldest = await store.oldest_card_testing_record_at(tx)
+    oldest = await store.find_oldest_card_testing_record_at(tx)
     return tx.now if oldest is not None and oldest <= tx.real_now - DAY else None
 
 

@@ -220,7 +220,7 @@ async def load_active_alert_expiries_by_partner(tx: Tx) -> dict[UUID, datetime]:
     return {row["partner_id"]: row["code_required_until"] for row in rows}
 
 
-async def code_send_times_by_address_and_email(
+async def list_email_code_send_times_by_ip_address_and_email(
     tx: Tx, address_hash: bytes, email_hash: bytes
 ) -> tuple[list[datetime], list[datetime]]:
     """When codes were sent in the last hour for an address, and to an email address; oldest first."""
@@ -338,7 +338,7 @@ async def mark_code_used(tx: Tx, code_id: UUID) -> None:
 
 
 @across_partners("sweep")
-async def oldest_card_testing_record_at(tx: Tx) -> datetime | None:
+async def find_oldest_card_testing_record_at(tx: Tx) -> datetime | None:
     """The time of the oldest stored record."""
     found: datetime | None = await tx.fetchval(
         """

@@ -39,7 +39,7 @@ async def compose_dedication_email(
     facts = {
         "name": email.recipient_name,
         "donor": None if donation.anonymous else named or None,
-        "organisation": (await hosted_page.nonprofit_profile_of(tx, partner, donation.organisation_id)).name,
+        "organisation": (await hosted_page.load_profile_of_organisation(tx, partner, donation.organisation_id)).name,
         "dedication": donation.dedication,
         "message": email.message,
     }

@@ -51,7 +51,7 @@ async def enqueue_dedication_email(tx: Tx, partner: Partner, donation_id: UUID) 
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the next stored recipient is deleted."""
-    oldest = await store.oldest_created_at(tx)
+    oldest = await store.find_oldest_dedication_email_at(tx)
     return None if oldest is None else oldest + domain.KEPT_FOR
 
 

@@ -49,7 +49,7 @@ async def delete(tx: Tx, partner: Partner, donation_id: UUID) -> None:
 
 
 @across_partners("sweep")
-async def oldest_created_at(tx: Tx) -> datetime | None:
+async def find_oldest_dedication_email_at(tx: Tx) -> datetime | None:
     """When the oldest stored recipient was stored."""
     found: datetime | None = await tx.fetchval("select min(created_at) from donation_dedication_email")
     return found

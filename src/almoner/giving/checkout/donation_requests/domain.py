@@ -161,7 +161,7 @@ def applied_amount_minor(request: DonationRequest, money: Money) -> int:
     return min(money.minor, request.outstanding_minor) if money.currency == request.money.currency else 0
 
 
-def request_status_of(paid_minor: int, amount_minor: int) -> DonationRequestStatus:
+def derive_donation_request_status(paid_minor: int, amount_minor: int) -> DonationRequestStatus:
     """The status of a request by its paid amount."""
     if paid_minor == 0:
         return "OPEN"

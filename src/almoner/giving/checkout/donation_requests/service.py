@@ -29,11 +29,11 @@ from almoner.giving.checkout.donation_requests.domain import (
 )
 from almoner.giving.checkout.donation_requests.schemas import DonationRequestResponse
 from almoner.giving.checkout.donation_requests.store import count_for_operators as count_for_operators
+from almoner.giving.checkout.donation_requests.store import (
+    count_held_overpayments_and_find_oldest as count_held_overpayments_and_find_oldest,
+)
 from almoner.giving.checkout.donation_requests.store import cursor_position_of as cursor_position_of
 from almoner.giving.checkout.donation_requests.store import find_id_by_payment_reference as find_id_by_payment_reference
-from almoner.giving.checkout.donation_requests.store import (
-    held_overpayment_count_and_oldest as held_overpayment_count_and_oldest,
-)
 from almoner.giving.checkout.donation_requests.store import list_for_operators as list_for_operators
 from almoner.giving.checkout.donation_requests.store import list_held_overpayments as list_held_overpayments
 from almoner.giving.checkout.donation_requests.store import list_page as list_page
@@ -167,7 +167,7 @@ async def receive_payment(
     )
     if not await store.insert_payment(tx, created):
         raise DonationRequestError(f"the transfer {bank_reference} has already been recorded")
-    transfers = ledger_domain.donation_request_payment_transfers(created.id, Money(applied, money.currency), over)
+    transfers = ledger_domain.build_donation_request_payment_transfers(created.id, Money(applied, money.currency), over)
     if applied:
         paid = locked.paid_minor + applied
         await _record_paid_amount(tx, locked, paid)
@@ -177,7 +177,7 @@ async def receive_payment(
 
 
 async def _record_paid_amount(tx: Tx, donation_request: DonationRequest, paid_minor: int) -> None:
-    status = domain.request_status_of(paid_minor, donation_request.money.minor)
+    status = domain.derive_donation_request_status(paid_minor, donation_request.money.minor)
     await store.record_paid_amount(tx, donation_request, paid_minor, status)
     paid = replace(donation_request, paid_minor=paid_minor, status=status)
     await outbox.emit_event(
@@ -210,7 +210,7 @@ async def _allocate(tx: Tx, donation_request: DonationRequest) -> list[LedgerTra
     return [
         move
         for one in received
-        for move in ledger_domain.donation_request_allocation_transfers(one.id, one.organisation_id, one.money)
+        for move in ledger_domain.build_donation_request_allocation_transfers(one.id, one.organisation_id, one.money)
     ]
 
 
@@ -224,7 +224,10 @@ async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by:
         raise DonationRequestError(f"the transfer has no overpayment to decide on: it is {locked.status}")
     await store.close_overpayment(tx, locked, "returned", decided_by, note)
     ledger.post_at_commit(
-        tx, ledger_domain.overpayment_returned_transfers(locked.id, Money(locked.overpaid_minor, locked.money.currency))
+        tx,
+        ledger_domain.build_overpayment_returned_transfers(
+            locked.id, Money(locked.overpaid_minor, locked.money.currency)
+        ),
     )
     return replace(locked, status="returned")
 
@@ -259,7 +262,7 @@ async def apply_overpayment(
     await store.close_overpayment(tx, locked, "applied", decided_by, note)
     if not await store.insert_payment(tx, part):
         raise LookupError(f"what was over of {locked.id} was applied before")
-    transfers = ledger_domain.overpayment_applied_transfers(part.id, Money(applied, over.currency))
+    transfers = ledger_domain.build_overpayment_applied_transfers(part.id, Money(applied, over.currency))
     paid = target.paid_minor + applied
     await _record_paid_amount(tx, target, paid)
     ledger.post_at_commit(tx, transfers + await _allocate(tx, replace(target, paid_minor=paid)))
@@ -271,10 +274,10 @@ async def next_invoicing_at(tx: Tx, schedule_name: str) -> datetime | None:
 
     ``schedule_name``: the schedule, which does not run twice for one midnight.
     """
-    oldest = await donations.oldest_uninvoiced_at(tx)
+    oldest = await donations.find_oldest_uninvoiced_donation_at(tx)
     if oldest is None:
         return None
-    ran = await store.last_invoicing_at(tx, schedule_name)
+    ran = await store.find_last_invoicing_at(tx, schedule_name)
     return domain.period_end_of("day", max(oldest, ran) if ran else oldest)
 
 

@@ -282,7 +282,7 @@ async def list_held_overpayments(tx: Tx, after: UUID | None, limit: int) -> list
     return [_payment(row) for row in rows]
 
 
-async def held_overpayment_count_and_oldest(tx: Tx, limit: int) -> tuple[int, datetime | None]:
+async def count_held_overpayments_and_find_oldest(tx: Tx, limit: int) -> tuple[int, datetime | None]:
     """The number of unallocated overpayments, up to ``limit``, and the time of the oldest."""
     row = await tx.fetchrow(
         """
@@ -315,7 +315,7 @@ async def close_overpayment(
 _LAST_RUN: Final = "select last_run_at from schedule where name = $1"
 
 
-async def last_invoicing_at(tx: Tx, schedule_name: str) -> datetime | None:
+async def find_last_invoicing_at(tx: Tx, schedule_name: str) -> datetime | None:
     """When a schedule last ran."""
     found: datetime | None = await tx.fetchval(_LAST_RUN, schedule_name)
     return found

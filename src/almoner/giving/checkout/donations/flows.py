@@ -97,7 +97,7 @@ class _PaymentFlow:
             page = f"{payment.pages_url}/{domain.REGULAR_PAGE}/{tx.ids.encode('donation', donation.id)}"
         token = f"?token={tx.vault.create_page_token(RETURN_PURPOSE, payment.id)}"
         order = PaymentRequest(
-            key=payments.payment_idempotency_key(tx, payment.id),
+            key=payments.build_payment_idempotency_key(tx, payment.id),
             money=payment.money,
             description=payment.description,
             reference=payments.payment_reference(payment.id),
@@ -147,7 +147,7 @@ class _PaymentFlow:
         assert saved is not None, "a plan is charged to what its first payment has saved"
         assert first is not None, "a plan references its first payment"
         charge = OffSessionCharge(
-            key=payments.payment_idempotency_key(tx, payment.id),
+            key=payments.build_payment_idempotency_key(tx, payment.id),
             money=payment.money,
             description=payment.description,
             reference=payments.payment_reference(payment.id),
@@ -393,7 +393,7 @@ class _PayLaterDonation(_PaymentFlow):
 
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[str | None]:
         """Create or reuse an attempt; returns the provider's page, None if nothing is to be paid."""
-        origin = await service.origin_of(tx, self._donation_id)
+        origin = await service.get_donation_origin(tx, self._donation_id)
         if origin.charged_subscription_id is None:
             raise NotFound
         subscription = await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, origin.charged_subscription_id)

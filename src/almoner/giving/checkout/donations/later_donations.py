@@ -47,7 +47,7 @@ async def _covering_declaration(tx: Tx, subscription: DonationSubscription) -> U
     partner = Partner(subscription.partner_id)
     if subscription.money.currency != gift_aid_declarations_domain.CURRENCY:
         return None
-    declared = await store.declaration_id_of_first_donation(tx, partner, subscription.session_id)
+    declared = await store.find_declaration_id_of_first_donation(tx, partner, subscription.session_id)
     if declared is not None and await gift_aid_declarations.does_declaration_still_cover_donations(
         tx, partner, declared, subscription.organisation_id
     ):

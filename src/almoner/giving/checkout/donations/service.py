@@ -42,12 +42,14 @@ from almoner.giving.checkout.donations.store_money import (
     unpaid_balances_of_organisation as unpaid_balances_of_organisation,
 )
 from almoner.giving.checkout.donations.store_requests import (
+    find_oldest_uninvoiced_donation_at as find_oldest_uninvoiced_donation_at,
+)
+from almoner.giving.checkout.donations.store_requests import (
     list_partner_currencies_with_uninvoiced_donations as list_partner_currencies_with_uninvoiced_donations,
 )
 from almoner.giving.checkout.donations.store_requests import (
     lock_unpaid_donations_of_request as lock_unpaid_donations_of_request,
 )
-from almoner.giving.checkout.donations.store_requests import oldest_uninvoiced_at as oldest_uninvoiced_at
 from almoner.giving.checkout.donations.store_requests import sum_uninvoiced_donations as sum_uninvoiced_donations
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import (
@@ -57,7 +59,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderPayment,
     ProviderStatus,
     UnallocatedReason,
-    foreign_payment_reason,
+    find_unrecognised_payment_reason,
 )
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import DonationSession
@@ -136,19 +138,19 @@ async def load_session_donation_and_payment(tx: Tx, session_id: UUID) -> tuple[S
     return domain.session_donation_of(donation, payment), payment
 
 
-async def origin_of(tx: Tx, donation_id: UUID) -> DonationOrigin:
+async def get_donation_origin(tx: Tx, donation_id: UUID) -> DonationOrigin:
     """The origin of a hosted donation. Raises LookupError for any other."""
-    if (origin := await store.origin_of(tx, donation_id)) is None:
+    if (origin := await store.find_donation_origin(tx, donation_id)) is None:
         raise LookupError(f"donation {donation_id} has no session")
     return origin
 
 
-async def session_id_of(tx: Tx, donation_id: UUID) -> UUID:
+async def get_session_id(tx: Tx, donation_id: UUID) -> UUID:
     """The session of a hosted donation. Raises LookupError for any other."""
-    return (await origin_of(tx, donation_id)).session_id
+    return (await get_donation_origin(tx, donation_id)).session_id
 
 
-async def unpaid_provider_payment_id(tx: Tx, partner: Partner, donation_id: UUID) -> str:
+async def get_unpaid_provider_payment_id(tx: Tx, partner: Partner, donation_id: UUID) -> str:
     """The provider's ID of an unpaid donation's payment. Raises NotFound, InvalidState."""
     donation = await get(tx, partner, donation_id)
     payment = await payments.find_current_attempt(tx, donation_id) if donation.status == "REQUESTED_PAYMENT" else None
@@ -209,7 +211,7 @@ async def _apply_status(
 
 async def _lock_origin(tx: Tx, donation_id: UUID) -> DonationSession | DonationSubscription:
     """The session of a donation, or the subscription of a later donation; locked."""
-    origin = await origin_of(tx, donation_id)
+    origin = await get_donation_origin(tx, donation_id)
     if origin.charged_subscription_id is None:
         return await sessions.get_for_update(tx, origin.session_id)
     return await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, origin.charged_subscription_id)
@@ -260,7 +262,8 @@ async def _apply_payment(
     elif donation.subscription_id is not None:
         await donation_subscriptions.record_first_payment(tx, donation, payment, provider_payment.payment_method)
     ledger.post_at_commit(
-        tx, ledger_domain.payment_transfers(payment.id, payment.provider, donation.organisation_id, donation.money)
+        tx,
+        ledger_domain.build_payment_transfers(payment.id, payment.provider, donation.organisation_id, donation.money),
     )
 
 
@@ -293,7 +296,7 @@ async def _request_receipt_resend(tx: Tx, partner: Partner, donation_id: UUID) -
 
 
 def _foreign_reason(tx: Tx, provider_payment: ProviderPayment) -> UnallocatedReason | None:
-    return foreign_payment_reason(provider_payment, is_live_mode=not tx.deployment.sandbox)
+    return find_unrecognised_payment_reason(provider_payment, is_live_mode=not tx.deployment.sandbox)
 
 
 async def _record_unallocated(
@@ -326,7 +329,7 @@ async def apply_unallocated_payment(
     """
     source = await payments.find(tx, unallocated_payment.payment_id) if unallocated_payment.payment_id else None
     assert source is not None, "asked for before"
-    session = await sessions.get_for_update(tx, await session_id_of(tx, source.donation_id))
+    session = await sessions.get_for_update(tx, await get_session_id(tx, source.donation_id))
     living = await store.find_uncancelled_by_session(tx, session.id)
     donation = await get_for_update(tx, ALL_PARTNERS, living.id if living else source.donation_id)
     if await payments.list_payable_attempt_ids(tx, [donation.id]):
@@ -377,7 +380,7 @@ async def has_payment_in_progress(tx: Tx, donation_id: UUID) -> bool:
 
 async def next_cancellation_at(tx: Tx) -> datetime | None:
     """When the next unpaid donation is due to be cancelled."""
-    unpaid, awaited = await store.oldest_unpaid_and_awaiting_transfer_at(tx)
+    unpaid, awaited = await store.find_oldest_unpaid_and_awaiting_transfer_times(tx)
     due = (unpaid and unpaid + domain.ABANDONED_AFTER, awaited and awaited + TRANSFER_LIFETIME)
     return min((one for one in due if one), default=None)
 
@@ -392,7 +395,7 @@ async def erase_donors_of_cancelled_donations(tx: Tx, limit: int = BATCH) -> int
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next donor is due to be erased."""
-    oldest = await store.oldest_cancelled_with_donor_at(tx)
+    oldest = await store.find_oldest_cancellation_with_donor_data_at(tx)
     return None if oldest is None else oldest + domain.ERASED_AFTER
 
 
@@ -464,11 +467,11 @@ async def revert_donations(tx: Tx, disbursement_id: UUID, limit: int = BATCH) ->
     return len(moved)
 
 
-async def donations_of_disbursement(
+async def list_donations_of_disbursement(
     tx: Tx, disbursement_id: UUID, after: UUID | None = None, limit: int = BATCH
 ) -> list[Donation]:
     """The donations of a disbursement, including a returned one, in order of creation."""
-    return await store_money.donations_of_disbursement(tx, disbursement_id, after, limit)
+    return await store_money.list_donations_of_disbursement(tx, disbursement_id, after, limit)
 
 
 async def reassign_donation(tx: Tx, donation: Donation, organisation_id: UUID) -> Donation:

@@ -133,7 +133,7 @@ async def find_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUI
 
 
 @across_partners("held")
-async def origin_of(tx: Tx, donation_id: UUID) -> DonationOrigin | None:
+async def find_donation_origin(tx: Tx, donation_id: UUID) -> DonationOrigin | None:
     """The origin of a hosted donation."""
     row = await tx.fetchrow(
         """
@@ -349,7 +349,7 @@ async def cancel_abandoned_donations(
 
 
 @across_partners("sweep")
-async def oldest_unpaid_and_awaiting_transfer_at(tx: Tx) -> tuple[datetime | None, datetime | None]:
+async def find_oldest_unpaid_and_awaiting_transfer_times(tx: Tx) -> tuple[datetime | None, datetime | None]:
     """When the oldest unpaid hosted donation was created; and when the oldest awaited transfer was confirmed."""
     row = await tx.fetchrow(
         """
@@ -412,7 +412,7 @@ async def erase_donors_of_cancelled_donations(tx: Tx, cancelled_before: datetime
 
 
 @across_partners("sweep")
-async def oldest_cancelled_with_donor_at(tx: Tx) -> datetime | None:
+async def find_oldest_cancellation_with_donor_data_at(tx: Tx) -> datetime | None:
     """When the oldest cancelled donation with a donor was cancelled."""
     sql = f"select cancelled_at from donation where {_FORGOTTEN} order by cancelled_at limit 1"
     found: datetime | None = await tx.fetchval(sql)
@@ -432,7 +432,7 @@ async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UU
     return found
 
 
-async def declaration_id_of_first_donation(tx: Tx, partner: Partner, session_id: UUID) -> UUID | None:
+async def find_declaration_id_of_first_donation(tx: Tx, partner: Partner, session_id: UUID) -> UUID | None:
     """The declaration of the first donation of a session's subscription."""
     found: UUID | None = await tx.fetchval(
         """

@@ -176,7 +176,9 @@ order by id limit $3
 
 
 @across_partners("held")
-async def donations_of_disbursement(tx: Tx, disbursement_id: UUID, after: UUID | None, limit: int) -> list[Donation]:
+async def list_donations_of_disbursement(
+    tx: Tx, disbursement_id: UUID, after: UUID | None, limit: int
+) -> list[Donation]:
     """The donations of a disbursement, including a returned one, in order of creation."""
     return [donation_from_row(row) for row in await tx.fetch(DONATIONS_OF_DISBURSEMENT, disbursement_id, after, limit)]
 

@@ -41,7 +41,7 @@ async def list_partner_currencies_with_uninvoiced_donations(tx: Tx) -> list[Part
 
 
 @across_partners("sweep")
-async def oldest_uninvoiced_at(tx: Tx) -> datetime | None:
+async def find_oldest_uninvoiced_donation_at(tx: Tx) -> datetime | None:
     """When the oldest uninvoiced donation was created."""
     found: datetime | None = await tx.fetchval("select min(created_at) from donation where status = 'ACTIVE'")
     return found

@@ -243,7 +243,7 @@ class GivingLinkPages:
     async def _view(self, tx: Tx, opened: OpenedLink, organisation_id: UUID, currency: str | None) -> SessionView:
         """The view of a session that the link would create. Raises LinkClosed."""
         link = opened.link
-        cause = await service.nonprofit_profile_of(tx, opened.partner, organisation_id)
+        cause = await service.load_profile_of_organisation(tx, opened.partner, organisation_id)
         taken = tuple(code for code in cause.receives if code in self._checkout.currencies)
         offered = tuple(code for code in link.currencies if code in taken) if link.currencies else taken
         if not offered:

@@ -125,7 +125,7 @@ async def load_session_view(tx: Tx, session_id: UUID) -> SessionView:
 async def is_payment_of_session(tx: Tx, session_id: UUID, payment_id: UUID) -> bool:
     """Whether a payment attempt belongs to the session."""
     payment = await payments.find(tx, payment_id)
-    return payment is not None and await donations.session_id_of(tx, payment.donation_id) == session_id
+    return payment is not None and await donations.get_session_id(tx, payment.donation_id) == session_id
 
 
 async def donor_has_regular_donation(tx: Tx, session: DonationSession, donor_email: str) -> bool:
@@ -145,10 +145,10 @@ def with_limited_currencies(view: SessionView, accepted_currencies: Collection[s
 
 async def load_nonprofit_profile(tx: Tx, session: DonationSession) -> NonprofitProfile:
     """The nonprofit of a session. Raises NotFound."""
-    return await nonprofit_profile_of(tx, Partner(session.partner_id), session.organisation_id)
+    return await load_profile_of_organisation(tx, Partner(session.partner_id), session.organisation_id)
 
 
-async def nonprofit_profile_of(tx: Tx, partner: Partner, organisation_id: UUID) -> NonprofitProfile:
+async def load_profile_of_organisation(tx: Tx, partner: Partner, organisation_id: UUID) -> NonprofitProfile:
     """A nonprofit as shown to donors. Raises NotFound."""
     organisation = await organisations.get(tx, partner, organisation_id)
     registry = await registries.get(tx, organisation.registry_id)

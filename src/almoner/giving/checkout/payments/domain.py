@@ -288,7 +288,9 @@ class WebhookRefused(BadRequest):
     message = "The webhook is not from this provider: its signature, age or format is not valid"
 
 
-def foreign_payment_reason(provider_payment: ProviderPayment, *, is_live_mode: bool) -> UnallocatedReason | None:
+def find_unrecognised_payment_reason(
+    provider_payment: ProviderPayment, *, is_live_mode: bool
+) -> UnallocatedReason | None:
     """Why a provider's payment is not ours (other mode or account); None if it is."""
     if provider_payment.live is not is_live_mode:
         return UnallocatedReason.OTHER_MODE

@@ -32,7 +32,7 @@ def payment_reference(payment_id: UUID) -> str:
     return encode_uuid(payment_id)
 
 
-def payment_idempotency_key(tx: Tx, payment_id: UUID) -> str:
+def build_payment_idempotency_key(tx: Tx, payment_id: UUID) -> str:
     """The provider's idempotency key of an attempt, made from our own row, never from a caller's key (I6)."""
     return f"{tx.deployment.environment}:payment:{encode_uuid(payment_id)}"
 

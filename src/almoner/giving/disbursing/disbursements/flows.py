@@ -80,7 +80,7 @@ async def run_disbursements(
     after: UUID | None = None
     while True:
         async with db.read() as tx:
-            found = await service.disbursement_ids_with_status(tx, "PENDING", after, PAGE_SIZE)
+            found = await service.list_disbursement_ids_with_status(tx, "PENDING", after, PAGE_SIZE)
         if not found:
             break
         for disbursement_id in found:
@@ -134,7 +134,7 @@ async def _confirm_sent(db: Database, ran: DisbursementRunResult) -> None:
     after: UUID | None = None
     while True:
         async with db.read() as tx:
-            sent = await service.disbursement_ids_with_status(tx, "SENT", after, PAGE_SIZE)
+            sent = await service.list_disbursement_ids_with_status(tx, "SENT", after, PAGE_SIZE)
         if not sent:
             return
         for disbursement_id in sent:
@@ -205,7 +205,7 @@ async def preview_remittance_advice(db: Database, disbursement_id: UUID, limit: 
     async with db.read() as tx:
         return [
             remittance_advice.advice_row(tx.ids, one)
-            for one in await donations.donations_of_disbursement(tx, disbursement_id, limit=limit)
+            for one in await donations.list_donations_of_disbursement(tx, disbursement_id, limit=limit)
         ]
 
 
@@ -216,7 +216,7 @@ async def write_remittance_advice(db: Database, disbursement_id: UUID, file: Tex
     written, after = 0, None
     while True:
         async with db.read() as tx:
-            found = await donations.donations_of_disbursement(tx, disbursement_id, after)
+            found = await donations.list_donations_of_disbursement(tx, disbursement_id, after)
         if not found:
             return written
         rows.writerows(

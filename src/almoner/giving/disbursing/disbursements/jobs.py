@@ -118,7 +118,7 @@ async def hold_disbursements(
 
 
 async def _propagation_due_at(tx: Tx) -> datetime | None:
-    return tx.now if await service.disbursement_ids_to_propagate(tx, 1) else None
+    return tx.now if await service.list_disbursement_ids_with_unpropagated_status(tx, 1) else None
 
 
 async def _propagate_next(tx: Tx) -> int:
@@ -128,7 +128,7 @@ async def _propagate_next(tx: Tx) -> int:
         for disbursement_id in ids:
             await service.propagate_status_to_donations(tx, disbursement_id)
 
-    for disbursement_id in await service.disbursement_ids_to_propagate(tx, _TRIED):
+    for disbursement_id in await service.list_disbursement_ids_with_unpropagated_status(tx, _TRIED):
         if not await process_rows_returning_failures(tx, PROPAGATE, [disbursement_id], propagate, row_key=str):
             return 1
     return 0

@@ -40,7 +40,12 @@ from almoner.giving.disbursing.disbursements.store import count_for_operators as
 from almoner.giving.disbursing.disbursements.store import (
     count_waiting_disbursements_by_reason as count_waiting_disbursements_by_reason,
 )
-from almoner.giving.disbursing.disbursements.store import last_returned_at as last_returned_at
+from almoner.giving.disbursing.disbursements.store import (
+    find_last_disbursement_return_at as find_last_disbursement_return_at,
+)
+from almoner.giving.disbursing.disbursements.store import (
+    find_oldest_unconfirmed_sent_at as find_oldest_unconfirmed_sent_at,
+)
 from almoner.giving.disbursing.disbursements.store import list_active_holds as list_active_holds
 from almoner.giving.disbursing.disbursements.store import (
     list_active_holds_with_numbers as list_active_holds_with_numbers,
@@ -49,7 +54,6 @@ from almoner.giving.disbursing.disbursements.store import list_for_operators as 
 from almoner.giving.disbursing.disbursements.store import list_newest as list_newest
 from almoner.giving.disbursing.disbursements.store import list_page as list_page
 from almoner.giving.disbursing.disbursements.store import list_sent_disbursements as list_sent_disbursements
-from almoner.giving.disbursing.disbursements.store import oldest_unconfirmed_sent_at as oldest_unconfirmed_sent_at
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money, MoneyError
@@ -104,7 +108,9 @@ def serialise_for_api(tx: Tx, disbursement: Disbursement) -> DisbursementRespons
     return disbursement_response(tx, disbursement)
 
 
-async def donation_waiting_reason(tx: Tx, partner: Partner, donation: Donation, rules: DisbursementRules) -> str | None:
+async def find_donation_waiting_reason(
+    tx: Tx, partner: Partner, donation: Donation, rules: DisbursementRules
+) -> str | None:
     """Why a settled donation is not disbursed yet; None if it is or will be by the next run."""
     if donation.disbursement_id is not None:
         reason = (await get(tx, partner, donation.disbursement_id)).waiting_reason
@@ -238,7 +244,7 @@ async def send_disbursement(tx: Tx, disbursement_id: UUID, rules: DisbursementRu
     if not await store.update_status(tx, locked, "SENT"):
         raise LookupError(f"disbursement {locked.id} is held and cannot be sent")
     ledger.post_at_commit(
-        tx, ledger_domain.disbursement_sent_transfers(locked.id, locked.organisation_id, locked.money)
+        tx, ledger_domain.build_disbursement_sent_transfers(locked.id, locked.organisation_id, locked.money)
     )
     if await donations.has_undisbursed_donations(tx, locked.batch):  # it was full
         await enqueue_fill_disbursements(tx, Partner(locked.partner_id), locked.organisation_id)
@@ -293,7 +299,7 @@ async def confirm_paid(
         raise LookupError(f"disbursement {locked.id} is held and cannot be confirmed")
     await _move_donations(tx, locked.id, "PAID", max_donations)
     ledger.post_at_commit(
-        tx, ledger_domain.disbursement_paid_transfers(locked.id, locked.organisation_id, locked.money)
+        tx, ledger_domain.build_disbursement_paid_transfers(locked.id, locked.organisation_id, locked.money)
     )
     return await _emit_status(tx, locked)
 
@@ -321,7 +327,7 @@ async def mark_returned(
     was_paid = locked.status == "PAID"
     ledger.post_at_commit(
         tx,
-        ledger_domain.disbursement_returned_transfers(
+        ledger_domain.build_disbursement_returned_transfers(
             locked.id, locked.organisation_id, locked.money, was_paid=was_paid
         ),
     )
@@ -395,7 +401,11 @@ async def load_hold_fingerprints_by_organisation_and_partner(
 
     The partner is None to release the holds of all partners.
     """
-    active = await store.active_holds_of(tx, [organisation_id for organisation_id, _ in holds]) if holds else []
+    active = (
+        await store.list_active_holds_of_organisations(tx, [organisation_id for organisation_id, _ in holds])
+        if holds
+        else []
+    )
     fingerprints = {}
     for organisation_id, partner_id in holds:
         own = [one for one in active if one.organisation_id == organisation_id]
@@ -440,7 +450,7 @@ async def _move_donations(tx: Tx, disbursement_id: UUID, status: DisbursementSta
     else:
         moved = await donations.revert_donations(tx, disbursement_id, limit)
     if moved < limit:
-        await store.mark_propagated(tx, disbursement_id)
+        await store.mark_status_propagated(tx, disbursement_id)
     return moved == limit
 
 
@@ -450,16 +460,16 @@ async def _lock(tx: Tx, disbursement_id: UUID) -> Disbursement:
     return locked
 
 
-async def disbursement_ids_to_propagate(tx: Tx, limit: int = BATCH) -> list[UUID]:
+async def list_disbursement_ids_with_unpropagated_status(tx: Tx, limit: int = BATCH) -> list[UUID]:
     """Disbursements whose donations do not have their status yet."""
-    return await store.disbursement_ids_to_propagate(tx, limit)
+    return await store.list_disbursement_ids_with_unpropagated_status(tx, limit)
 
 
-async def disbursement_ids_with_status(
+async def list_disbursement_ids_with_status(
     tx: Tx, status: DisbursementStatus, after: UUID | None = None, limit: int = BATCH
 ) -> list[UUID]:
     """Disbursements with a status, by creation, after the given one."""
-    return await store.disbursement_ids_with_status(tx, status, after, limit)
+    return await store.list_disbursement_ids_with_status(tx, status, after, limit)
 
 
 async def enqueue_fill_disbursements(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
@@ -486,5 +496,5 @@ async def next_disbursement_run_at(tx: Tx, schedule_name: str) -> datetime | Non
 
     ``schedule_name``: of its schedule. Batches that wait for a reason count too, because it may have ended meanwhile.
     """
-    started = await store.waiting_since_or_last_run_at(tx, schedule_name)
+    started = await store.find_waiting_since_or_last_run_at(tx, schedule_name)
     return None if started is None else started.replace(hour=0, minute=0, second=0, microsecond=0) + _DAY

@@ -184,7 +184,7 @@ async def insert_confirmation(tx: Tx, disbursement: Disbursement, confirmation: 
 
 
 @across_partners("sweep")
-async def mark_propagated(tx: Tx, disbursement_id: UUID) -> None:
+async def mark_status_propagated(tx: Tx, disbursement_id: UUID) -> None:
     """Record that all donations of a disbursement have its status."""
     await tx.execute("update disbursement set propagating = false where id = $1", disbursement_id)
 
@@ -204,19 +204,19 @@ select id from disbursement where status = $1 and ($2::uuid is null or id > $2) 
 
 
 @across_partners("operators")
-async def waiting_since_or_last_run_at(tx: Tx, schedule_name: str) -> datetime | None:
+async def find_waiting_since_or_last_run_at(tx: Tx, schedule_name: str) -> datetime | None:
     """Since when the oldest disbursement has waited to be sent or confirmed, or the schedule's last run, if later."""
     found: datetime | None = await tx.fetchval(WAITING_SINCE, schedule_name)
     return found
 
 
 @across_partners("sweep")
-async def disbursement_ids_to_propagate(tx: Tx, limit: int) -> list[UUID]:
+async def list_disbursement_ids_with_unpropagated_status(tx: Tx, limit: int) -> list[UUID]:
     """Disbursements whose donations do not have their status yet."""
     return [row["id"] for row in await tx.fetch(TO_PROPAGATE, limit)]
 
 
-async def disbursement_ids_with_status(
+async def list_disbursement_ids_with_status(
     tx: Tx, status: DisbursementStatus, after: UUID | None, limit: int
 ) -> list[UUID]:
     """Disbursements with a status, by creation, after the given one."""
@@ -276,7 +276,7 @@ async def list_for_operators(
     return [_disbursement(row) for row in rows]
 
 
-async def oldest_unconfirmed_sent_at(tx: Tx) -> datetime | None:
+async def find_oldest_unconfirmed_sent_at(tx: Tx) -> datetime | None:
     """When the oldest of the disbursements that are SENT was sent; None if there are none."""
     where = keyset.equality_conditions({"status": "SENT"})
     rows = await keyset.list_rows_after_id(tx, "disbursement", "sent_at", where, None, 1, oldest_first=True)
@@ -327,7 +327,7 @@ async def count_waiting_disbursements_by_reason(tx: Tx) -> list[tuple[WaitingRea
     return [(WaitingReason(row[0]), row[1], row[2]) for row in rows]
 
 
-async def last_returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime | None:
+async def find_last_disbursement_return_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime | None:
     """When the last disbursement of a donation was returned."""
     found: datetime | None = await tx.fetchval(
         """
@@ -453,7 +453,7 @@ async def list_active_holds(tx: Tx, organisation_id: UUID | None = None) -> list
 
 
 @across_partners("operators")
-async def active_holds_of(tx: Tx, organisation_ids: Sequence[UUID]) -> list[DisbursementHold]:
+async def list_active_holds_of_organisations(tx: Tx, organisation_ids: Sequence[UUID]) -> list[DisbursementHold]:
     """The active holds of these nonprofits, oldest first."""
     rows = await tx.fetch(
         """

@@ -19,7 +19,7 @@ from almoner.giving.disbursing.organisation_confirmations.domain import (
 )
 from almoner.giving.disbursing.organisation_confirmations.store import list_confirmations as list_confirmations
 from almoner.giving.disbursing.organisation_confirmations.store import (
-    list_ids_only_awaiting_answer as list_ids_only_awaiting_answer,
+    list_verification_ids_only_awaiting_answer as list_verification_ids_only_awaiting_answer,
 )
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
@@ -184,7 +184,7 @@ async def erase_contacts_of_closed_confirmations(tx: Tx, limit: int = BATCH) -> 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next address is due to be erased."""
-    over = await store.oldest_closed_with_contact_at(tx)
+    over = await store.find_oldest_closed_with_contact_at(tx)
     return None if over is None else over + domain.ERASED_AFTER
 
 

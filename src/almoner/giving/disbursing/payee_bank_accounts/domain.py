@@ -195,7 +195,7 @@ def find_proposal_problems(holder: str, address: Address, currency: str, scheme:
     return found
 
 
-def transliterated_texts(holder: str, address: Address) -> list[tuple[str, str, str]]:
+def list_transliterated_texts(holder: str, address: Address) -> list[tuple[str, str, str]]:
     """A payee's texts that banks get in other characters than entered: field, text as entered, text as sent."""
     parts = {
         "holder": holder,
@@ -211,7 +211,7 @@ def account_warnings(account: PayeeAccount, numbers: AccountNumbers, country: st
     """Unusual facts about an account that reviewers should check."""
     found = [
         f"the bank receives the {name} as {sent}"
-        for name, _, sent in transliterated_texts(account.holder, account.address)
+        for name, _, sent in list_transliterated_texts(account.holder, account.address)
     ]
     if account.name_match_score < MIN_MATCHING_SCORE:
         found.append(f"the holder matches the name in the register by only {account.name_match_score} %")

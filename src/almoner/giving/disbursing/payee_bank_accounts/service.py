@@ -232,7 +232,7 @@ async def record_ownership_denial(tx: Tx, account_id: UUID) -> bool:
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: accounts that wait for approval, and the age of the oldest."""
-    count, since = await store.proposed_count_and_oldest_proposed_at(tx)
+    count, since = await store.count_proposed_accounts_and_find_oldest(tx)
     telemetry.payees.set_open_checks("account", count, (tx.now - since).total_seconds() if since else 0.0)
 
 
@@ -246,7 +246,7 @@ async def load_approved_payees_by_organisation(
     }
 
 
-async def account_warnings(tx: Tx, account: PayeeAccount) -> list[str]:
+async def list_account_warnings(tx: Tx, account: PayeeAccount) -> list[str]:
     """Warnings for operators who review an account."""
     organisation = await organisations.get(tx, ALL_PARTNERS, account.organisation_id)
     return domain.account_warnings(account, _decrypt_numbers(tx, account), organisation.country_code)

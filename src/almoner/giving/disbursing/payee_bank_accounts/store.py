@@ -190,7 +190,7 @@ async def list_approved_accounts_in_currency(
     return [_account(row) for row in await tx.fetch(_CURRENT_ACCOUNTS, organisation_ids, currency)]
 
 
-async def proposed_count_and_oldest_proposed_at(tx: Tx) -> tuple[int, datetime | None]:
+async def count_proposed_accounts_and_find_oldest(tx: Tx) -> tuple[int, datetime | None]:
     """Count proposed accounts, with the time of the oldest proposal."""
     [row] = await tx.fetch("select count(*), min(proposed_at) from payee_bank_account where status = 'proposed'")
     return row[0], row[1]

@@ -46,7 +46,7 @@ async def _load_lines(tx: Tx, disbursement_id: UUID) -> tuple[list[RemittanceLin
     """The first donations, and the totals of all."""
     listed: list[RemittanceLine] = []
     totals, after = RemittanceTotals(), None
-    while found := await donations.donations_of_disbursement(tx, disbursement_id, after):
+    while found := await donations.list_donations_of_disbursement(tx, disbursement_id, after):
         lines = [domain.remittance_line_of(one) for one in found]
         listed += lines[: domain.MAX_LINES - len(listed)]
         totals, after = totals.with_lines(lines), found[-1].id

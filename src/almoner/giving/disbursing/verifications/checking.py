@@ -99,7 +99,7 @@ async def record_registration_finding(
 
 async def record_finding(tx: Tx, verification: MonetaryDonationVerification, finding: CheckFinding) -> None:
     """Store a new finding, and raise a flag if it contradicts a check that succeeded."""
-    before = await store_findings.newest_finding(tx, verification.id, finding.check)
+    before = await store_findings.find_newest_finding(tx, verification.id, finding.check)
     fresh = before is not None and (before.finding.expires_at is None or before.finding.expires_at > tx.now)
     if before is not None and fresh and before.finding.has_same_content(finding):
         return
@@ -125,7 +125,7 @@ async def record_operator_finding(
     decision_facts: Mapping[str, object] | None = None,
 ) -> None:
     """Store that an operator ended a check, with the facts known at that time."""
-    before = await store_findings.newest_finding(tx, verification.id, check)
+    before = await store_findings.find_newest_finding(tx, verification.id, check)
     facts = {**(before.finding.facts if before else {}), **(decision_facts or {})}
     if check == "compliance":
         facts["matches"] = findings.decisions_by_match(await list_watchlist_matches(tx, verification), tx.ids)

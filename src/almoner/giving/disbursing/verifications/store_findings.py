@@ -60,7 +60,7 @@ async def insert_finding(tx: Tx, verification: MonetaryDonationVerification, fin
     return made.id
 
 
-async def newest_finding(tx: Tx, verification_id: UUID, check: CheckType) -> StoredFinding | None:
+async def find_newest_finding(tx: Tx, verification_id: UUID, check: CheckType) -> StoredFinding | None:
     """The newest finding of a check."""
     found = await evidence.find_latest_evaluation(tx, verification_id, step=check)
     return _stored_finding(found) if found else None

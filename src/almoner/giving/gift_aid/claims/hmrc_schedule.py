@@ -105,7 +105,7 @@ def build_schedule(
     open_lines: dict[date, list[_AggregatedLine]] = {}
     lines = waiting = 0
     for gift in donations:
-        person, problems = schedule_donor_or_problems(gift.declarer)
+        person, problems = build_schedule_donor_or_list_problems(gift.declarer)
         if (last := year_end.claim_deadline(gift.donation_date)) < today:
             problems = (*problems, f"the deadline for claiming was {last}")
         if problems or person is None:
@@ -145,7 +145,7 @@ def _find_line(
     return line
 
 
-def schedule_donor_or_problems(declarer: Declarer) -> tuple[ScheduleDonor | None, tuple[str, ...]]:
+def build_schedule_donor_or_list_problems(declarer: Declarer) -> tuple[ScheduleDonor | None, tuple[str, ...]]:
     """The donor in HMRC's format, or the reasons why HMRC would not accept them."""
     found = claimable.find_declarer_problems(declarer)
     # The title is optional for HMRC.
@@ -201,7 +201,7 @@ def _row(gifts: list[ClaimableDonation]) -> list[str]:
     when = [f"{max(gift.donation_date for gift in gifts):%d/%m/%y}", f"{minor // 100}.{minor % 100:02}"]
     if len(gifts) > 1:
         return ["", "", "", "", "", _AGGREGATED, "", *when]
-    person, problems = schedule_donor_or_problems(gifts[0].declarer)
+    person, problems = build_schedule_donor_or_list_problems(gifts[0].declarer)
     if person is None:
         raise ValueError(f"donation {gifts[0].donation_id}: {'; '.join(problems)}")
     return [person.title, person.first_name, person.last_name, person.house, person.postcode, "", "", *when]

@@ -129,7 +129,7 @@ async def _select_donations(
         for place, gift in enumerate(batch):
             if fit == domain.MAX_DONATIONS:
                 return found, len(batch) - place
-            fit += hmrc_schedule.schedule_donor_or_problems(gift.declarer)[0] is not None
+            fit += hmrc_schedule.build_schedule_donor_or_list_problems(gift.declarer)[0] is not None
             found.append(gift)
         after = (batch[-1].created_at, batch[-1].donation_id)
     return found, 0
@@ -144,7 +144,9 @@ async def list_excluded_donations(
     """
     start = (claim.cutoff_at - _CLAIMABLE_FOR, UUID(int=0))
     found = await store.list_claimable_donations(tx, claim.organisation_id, start, claim.cutoff_at, limit + 1)
-    checked = [(one.donation_id, hmrc_schedule.schedule_donor_or_problems(one.declarer)[1]) for one in found[:limit]]
+    checked = [
+        (one.donation_id, hmrc_schedule.build_schedule_donor_or_list_problems(one.declarer)[1]) for one in found[:limit]
+    ]
     return [ExcludedDonation(donation_id, problems) for donation_id, problems in checked if problems], len(
         found
     ) > limit

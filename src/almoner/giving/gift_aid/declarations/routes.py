@@ -46,5 +46,5 @@ async def create_gift_aid(call: ApiCall, body: GiftAidBody) -> GiftAidResponse:
 async def has_gift_aid(call: ApiCall, id: UserId) -> HasGiftAidResponse:
     """Retrieve the ID of a user's newest Gift Aid declaration; 404 if there is none."""
     return HasGiftAidResponse(
-        id=call.tx.ids.encode("giftaid", await service.newest_declaration_id_of_user(call.tx, call.partner, id))
+        id=call.tx.ids.encode("giftaid", await service.get_newest_declaration_id_of_user(call.tx, call.partner, id))
     )

@@ -71,10 +71,10 @@ async def _user_with_session(tx: Tx, partner: Partner, user_id: str | None) -> U
     return found if found and await sessions.has_open_session(tx, partner, found) else None
 
 
-async def newest_declaration_id_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID:
+async def get_newest_declaration_id_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID:
     """The newest declaration of a user that is not cancelled. Raises NotFound."""
     await users.get(tx, partner, user_id)
-    if (found := await store.newest_declaration_id_of_user(tx, partner, user_id)) is None:
+    if (found := await store.find_newest_declaration_id_of_user(tx, partner, user_id)) is None:
         raise NotFound("the user has no Gift Aid declaration")
     return found
 

@@ -88,7 +88,7 @@ async def list_declarations_of_user(tx: Tx, partner: Partner, user_id: UUID) -> 
     return [_declaration(row) for row in rows]
 
 
-async def newest_declaration_id_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID | None:
+async def find_newest_declaration_id_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID | None:
     """The newest declaration of a user that is not cancelled."""
     found: UUID | None = await tx.fetchval(
         """

@@ -31,7 +31,9 @@ async def compose_reminder_email(tx: Tx, mails: MailRenderer, job: DecodedJob[Re
         return None
     if declared.ended or subscription.email is None:
         return None
-    charity = (await hosted_page.nonprofit_profile_of(tx, Partner(declared.partner_id), declared.organisation_id)).name
+    charity = (
+        await hosted_page.load_profile_of_organisation(tx, Partner(declared.partner_id), declared.organisation_id)
+    ).name
     locale = mails.language_for_tag(subscription.language).locale
     facts = {
         "name": formats.greeting_name(subscription.first_name or "", subscription.last_name or "", locale),

@@ -75,7 +75,7 @@ class GiftAidDeclarationPages(RecordLinkPages):
         refused: bool = False,
     ) -> Response:
         language, partner = self.pages.language_for_tag(subscription.language), Partner(declared.partner_id)
-        charity = (await hosted_page.nonprofit_profile_of(tx, partner, declared.organisation_id)).name
+        charity = (await hosted_page.load_profile_of_organisation(tx, partner, declared.organisation_id)).name
         links = (await partners.get(tx, partner)).public_links
         if declared.ended:
             return self.pages.render_message(

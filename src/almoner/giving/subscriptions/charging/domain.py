@@ -30,7 +30,7 @@ class DueDates:
         return max([*([self.date_to_charge] if self.date_to_charge else []), *self.missed_dates, *self.expired_dates])
 
 
-def due_dates(subscription: DonationSubscription, now: datetime, zone: tzinfo) -> DueDates | None:
+def compute_charge_due_dates(subscription: DonationSubscription, now: datetime, zone: tzinfo) -> DueDates | None:
     """The dates that are due at ``now``: at most one is charged, and none on a day with an earlier charge."""
     today = now.astimezone(zone).date()
     due = [day for day in subscription.due_dates_until(today) if subscription.charge_datetime(day, zone) <= now]

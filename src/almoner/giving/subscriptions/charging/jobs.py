@@ -20,7 +20,7 @@ tasks.add_periodic_job(
     "donation_subscriptions.process_due",
     service.next_due_at,
     service.process_due_subscriptions,
-    sandbox_clock_limit=service.oldest_unfinished_charge_or_next_due_at,
+    sandbox_clock_limit=service.find_oldest_unfinished_charge_or_next_due_at,
 )
 tasks.add_periodic_job(
     "donation_subscriptions.erase_donors",

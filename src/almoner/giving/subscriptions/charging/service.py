@@ -72,9 +72,9 @@ async def next_due_at(tx: Tx) -> datetime | None:
     return await subscriptions.next_processing_at(tx)
 
 
-async def oldest_unfinished_charge_or_next_due_at(tx: Tx) -> datetime | None:
+async def find_oldest_unfinished_charge_or_next_due_at(tx: Tx) -> datetime | None:
     """Like ``next_due_at``; while cards are being charged, when the first such charge started."""
-    return await store.oldest_unfinished_charge_at(tx) or await next_due_at(tx)
+    return await store.find_oldest_unfinished_charge_at(tx) or await next_due_at(tx)
 
 
 async def _process_plan(
@@ -173,7 +173,7 @@ async def _open_due_date(
 ) -> tuple[DonationSubscription, SubscriptionCharge | None]:
     """Open the current due date; older ones are recorded as skipped, and the donor is notified."""
     zone = tx.deployment.time_zone
-    due = domain.due_dates(subscription, tx.now, zone)
+    due = domain.compute_charge_due_dates(subscription, tx.now, zone)
     if due is None:
         return subscription, charge
     if charge is not None:

@@ -8,7 +8,7 @@ from almoner.platform.database.transactions import Tx
 
 
 @across_partners("sweep")
-async def oldest_unfinished_charge_at(tx: Tx) -> datetime | None:
+async def find_oldest_unfinished_charge_at(tx: Tx) -> datetime | None:
     """Since when the oldest charge of a saved payment method has been unfinished; None if there is none.
 
     Ignores paused partners, whose charges are not sent.

@@ -546,5 +546,5 @@ async def erase_donors_of_unstarted_subscriptions(tx: Tx, limit: int = BATCH) ->
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next donor is due to be erased."""
-    oldest = await store.oldest_unstarted_subscription_cancelled_at(tx)
+    oldest = await store.find_oldest_unstarted_subscription_cancellation_at(tx)
     return None if oldest is None else oldest + domain.ERASED_AFTER

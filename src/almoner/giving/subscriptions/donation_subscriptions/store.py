@@ -338,7 +338,7 @@ async def erase_donors_of_unstarted_subscriptions(tx: Tx, cancelled_before: date
 
 
 @across_partners("sweep")
-async def oldest_unstarted_subscription_cancelled_at(tx: Tx) -> datetime | None:
+async def find_oldest_unstarted_subscription_cancellation_at(tx: Tx) -> datetime | None:
     """When the oldest unstarted subscription with a donor was cancelled."""
     found: datetime | None = await tx.fetchval(
         f"select min(cancelled_at) from donation_subscription where {_FORGOTTEN}"

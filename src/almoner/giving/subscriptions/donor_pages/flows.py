@@ -74,7 +74,7 @@ async def _order(
         key=f"{tx.deployment.environment}:setup:{encode_uuid(setup_id)}",
         reference=encode_uuid(setup_id),
         currency=subscription.money.currency,
-        description=(await hosted_page.nonprofit_profile_of(tx, partner, subscription.organisation_id)).name,
+        description=(await hosted_page.load_profile_of_organisation(tx, partner, subscription.organisation_id)).name,
         save_for=FutureUseConsent(agreed[0].text, agreed[0].version, subscription.email),
         return_url=back,
         cancel_url=back,

@@ -29,7 +29,7 @@ async def compose_manage_link_email(tx: Tx, mails: MailRenderer, job: DecodedJob
     locale = mails.language_for_tag(subscription.language).locale
     facts = {
         "name": formats.greeting_name(subscription.first_name or "", subscription.last_name or "", locale),
-        "link": service.manage_url(tx, subscription.id, asked),
+        "link": service.build_management_url(tx, subscription.id, asked),
     }
     return Email(subscription.email, f"regular_link:{link_id}", facts, subscription.language, subscription.partner_id)
 

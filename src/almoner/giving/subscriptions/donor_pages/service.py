@@ -36,7 +36,7 @@ class SendManageLinkJob(msgspec.Struct, frozen=True):
 SEND_LINK: Final = JobKind("regular_donations.send_link", SendManageLinkJob)
 
 
-def manage_url(tx: Tx, subscription_id: UUID, link_requested_at: datetime | None = None) -> str:
+def build_management_url(tx: Tx, subscription_id: UUID, link_requested_at: datetime | None = None) -> str:
     """The URL in emails to a subscription's donor; it opens all of the donor's subscriptions.
 
     ``link_requested_at``: real time, by default now.
@@ -98,13 +98,13 @@ async def load_single_regular_donation(
 async def _shown(
     tx: Tx, partner: Partner, subscription: DonationSubscription, receipts: list[PaidDonation]
 ) -> RegularDonation:
-    nonprofit = await hosted_page.nonprofit_profile_of(tx, partner, subscription.organisation_id)
+    nonprofit = await hosted_page.load_profile_of_organisation(tx, partner, subscription.organisation_id)
     receives = subscription.money.currency in nonprofit.receives
     proposed = None if receives else subscription.proposed_organisation_id  # a register may take a merger back
     return RegularDonation(
         subscription,
         nonprofit.name,
-        (await hosted_page.nonprofit_profile_of(tx, partner, proposed)).name if proposed else None,
+        (await hosted_page.load_profile_of_organisation(tx, partner, proposed)).name if proposed else None,
         receipts,
         _charge_days(tx, subscription),
         subscription.pause_reason == "organisation_cannot_receive" and not receives,

@@ -69,7 +69,7 @@ async def compose_notice_email(tx: Tx, mails: MailRenderer, job: DecodedJob[Send
         "on": due_on or job.details.at,
         "retry_on": await _retry_day(tx, subscription) if notice.kind == "payment_failed" else None,
         "ended": subscription.status == "cancelled",
-        "link": donor_pages.manage_url(tx, subscription.id),
+        "link": donor_pages.build_management_url(tx, subscription.id),
         **await _names(tx, partner, subscription),
         **await _agreement(tx, subscription, notice.kind, job.details.at),
     }
@@ -95,11 +95,13 @@ async def _retry_day(tx: Tx, subscription: DonationSubscription) -> date | None:
 
 async def _names(tx: Tx, partner: Partner, subscription: DonationSubscription) -> dict[str, str]:
     """The names of the nonprofit, of the proposed one if the donor is asked, and of the earlier one."""
-    former = (await hosted_page.nonprofit_profile_of(tx, partner, subscription.organisation_id)).name
+    former = (await hosted_page.load_profile_of_organisation(tx, partner, subscription.organisation_id)).name
     if subscription.proposed_organisation_id is None:
         organisation = former
     else:
-        organisation = (await hosted_page.nonprofit_profile_of(tx, partner, subscription.proposed_organisation_id)).name
+        organisation = (
+            await hosted_page.load_profile_of_organisation(tx, partner, subscription.proposed_organisation_id)
+        ).name
     name = (await partners.get(tx, partner)).name
     return {"organisation": organisation, "former": former, "partner": name}
 

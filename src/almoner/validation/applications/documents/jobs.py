@@ -15,7 +15,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.files.storage import BlobMissing, BlobStore, ListedBlob, StorageUnavailable
 from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, JobRetry, NoDetails, Result
-from almoner.platform.jobs.schedules import last_run_at
+from almoner.platform.jobs.schedules import find_last_run_at
 from almoner.platform.observability.loggers import get_logger
 from almoner.validation.applications.documents import service, test_values
 from almoner.validation.applications.documents.domain import DAY, Document
@@ -72,7 +72,7 @@ async def scan_document(
     try:
         threat = await _find_malware(dependencies.scanner, dependencies.blobs, context, document)
         if context.db.deployment.sandbox:
-            threat = test_values.simulated_threat_of(document.file_name) or threat
+            threat = test_values.find_simulated_threat(document.file_name) or threat
     except (MalwareScannerUnavailable, StorageUnavailable) as down:
         return JobRetry(min(_FIRST_WAIT * 2 ** min(job.attempt - 1, 10), _LONGEST_WAIT), str(down))
     except (BlobMissing, DecryptionFailed) as lost:
@@ -209,7 +209,7 @@ async def _is_intact(blobs: BlobStore, document: Document) -> bool:
 
 
 async def _next_run_at(kind: JobKind[NoDetails], tx: Tx) -> datetime | None:
-    last = await last_run_at(tx, kind.name)
+    last = await find_last_run_at(tx, kind.name)
     return _EPOCH if last is None else last + DAY
 
 

@@ -76,7 +76,7 @@ async def store_document(
 
     Raises DocumentCountExceeded, DocumentSizeExceeded; RateExceeded when the partner has handed in a day's bytes (U7).
     """
-    simulated = tx.deployment.sandbox and test_values.simulated_threat_of(upload.name)
+    simulated = tx.deployment.sandbox and test_values.find_simulated_threat(upload.name)
     status: domain.ScanStatus = "clean" if upload.scanned and not simulated else "pending_scan"
     document = Document(
         tx.new_id(),

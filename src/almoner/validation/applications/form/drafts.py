@@ -222,7 +222,7 @@ def may_resend_link(send_times: Sequence[datetime], now: datetime) -> bool:
     )
 
 
-def recent_send_times_with_now(send_times: Sequence[datetime], now: datetime) -> list[datetime]:
+def append_send_time(send_times: Sequence[datetime], now: datetime) -> list[datetime]:
     """The send times that still count against the limit, including now."""
     return [*_within_a_day(send_times, now), now]
 

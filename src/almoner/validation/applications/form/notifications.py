@@ -66,7 +66,7 @@ async def resend_application_link(tx: Tx, submission_id: UUID) -> bool:
     if not drafts.may_resend_link(before, tx.real_now):
         return False
     await store.save_link_send_times(
-        tx, Partner(locked.partner_id), locked.id, drafts.recent_send_times_with_now(before, tx.real_now)
+        tx, Partner(locked.partner_id), locked.id, drafts.append_send_time(before, tx.real_now)
     )
     await notify_applicant(tx, locked.id, "link", dedupe_key=str(tx.new_id()))
     return True

@@ -58,7 +58,7 @@ def application_state_of(
     return "reversed" if appeal.is_reversal_incomplete else "failed"
 
 
-def check_statuses_for_applicant(submission: Submission, appeal: Appeal | None) -> dict[Check, CheckStatus]:
+def derive_check_statuses_for_applicant(submission: Submission, appeal: Appeal | None) -> dict[Check, CheckStatus]:
     """The status of each check, with those overridden by an appeal.
 
     Decided statuses stay as they were when the application was decided: applicants do not see what monitoring finds
@@ -85,7 +85,7 @@ def summarise_checks(submission: Submission, appeal: Appeal | None) -> list[Chec
     """Every check, in the order of the API."""
     return [
         CheckSummary(check, standing, _reason(check, submission) if standing == "failed" else None)
-        for check, standing in check_statuses_for_applicant(submission, appeal).items()
+        for check, standing in derive_check_statuses_for_applicant(submission, appeal).items()
     ]
 
 

@@ -12,7 +12,7 @@ from almoner.platform.pages import formats
 from almoner.validation.applications.form import status, status_views
 from almoner.validation.applications.form.notifications import NotificationKind
 from almoner.validation.applications.form.status_views import ApplicationStatus
-from almoner.validation.applications.form.submit import status_page_url
+from almoner.validation.applications.form.submit import build_status_page_url
 from almoner.validation.applications.submissions import service as submissions
 
 TEMPLATE: Final = "application.html"
@@ -45,7 +45,7 @@ async def build_status_email(
         "missing": known.missing_requirements if kind == "missing" else [],
         "reasons": status.failure_reason_text_keys(submission) if kind == "failed" else [],
         "due": known.appeal.due_at if known.appeal is not None and kind == "appealed" else None,
-        "link": status_page_url(tx, submission_id, emailed_at),
+        "link": build_status_page_url(tx, submission_id, emailed_at),
     }
     return Email(
         applicant.email,

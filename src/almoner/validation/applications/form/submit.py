@@ -145,7 +145,7 @@ def redirect_url_with_submission(redirect_url: str, submission_id: str) -> str:
     return urlunsplit(parts._replace(query="&".join([*others, urlencode({_PARAMETER: submission_id})])))
 
 
-def status_page_url(tx: Tx, submission_id: UUID, emailed_at: datetime) -> str:
+def build_status_page_url(tx: Tx, submission_id: UUID, emailed_at: datetime) -> str:
     """The link to the status page, as emailed at a given time."""
     token = tx.vault.create_expiring_page_token(STATUS_PAGE, submission_id, emailed_at + LINK_LIFETIME)
     return f"{tx.base_urls.pages}/{STATUS_PAGE}?token={token}"

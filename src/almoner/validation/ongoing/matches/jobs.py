@@ -11,7 +11,7 @@ import msgspec
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
-from almoner.platform.jobs.schedules import last_run_at
+from almoner.platform.jobs.schedules import find_last_run_at
 from almoner.platform.observability.failures import UNAVAILABLE_ERRORS
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.service import Screener
@@ -102,7 +102,7 @@ async def _renewal_due(tx: Tx) -> datetime | None:
     """Now if a subject was screened by an older engine; after a delay if a job ran already. None if all are current."""
     if not await screenings.has_subjects_screened_by_older_engine(tx):
         return None
-    ran = await last_run_at(tx, service.RESCREEN_OUTDATED.name)
+    ran = await find_last_run_at(tx, service.RESCREEN_OUTDATED.name)
     return tx.now if ran is None else ran + _RETRY_DELAY
 
 
