@@ -173,6 +173,8 @@ async def test_v8_two_administrators_enter_the_new_address_of_somebody_who_signs
     assert (await hers.post(his, do="details", name="Bo Okafor", email=email)).status_code == 422
     assert "has already confirmed this (1 of 2)" in words(hers)
     other = await signed_in(service, await operator(service, "administrator"))
+    await other.open(START)
+    assert f"Bo Okafor {bo.user_name}; finance; active, new email address to confirm" in words(other)
     await other.open(his)
     answer = await other.post(his, do="details", name="Bo Okafor", email=email)
     assert answer.headers["location"] == f"{his}?done=details"

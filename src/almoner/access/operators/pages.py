@@ -118,9 +118,15 @@ class _OperatorPages(_PageBase):
     """The operator pages, for administrators."""
 
     async def list(self, visitor: SignedInRequest) -> Response:
-        """List all operators with their roles."""
+        """List all operators with their roles, and whether a new address waits for a second administrator."""
         async with self._db.read() as tx:
-            found = [{**self._facts(one.person), "status": one.status_text} for one in await service.list_operators(tx)]
+            known = await service.list_operators(tx)
+            entered = {one.subject for one, _ in await service.list_pending_approvals(tx, domain.EMAIL_CHANGE)}
+        found = []
+        for one in known:
+            facts = self._facts(one.person)
+            waits = ", new email address to confirm" if facts["id"] in entered else ""
+            found.append({**facts, "status": f"{one.status_text}{waits}"})
         return self._show(visitor, "operators.html", found=found, own=self._text(service.ID, visitor.person.id))
 
     async def invite(self, visitor: SignedInRequest) -> Response:
