@@ -8,6 +8,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Role
@@ -15,8 +16,14 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Method, NewSignIn
 from almoner.access.sign_ins.service import links
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import InvalidIdentityProviderSettings, LastSignInMethodRequired, SsoRefusalReason
+from almoner.access.sso.domain import (
+    IdentityProviderSettings,
+    InvalidIdentityProviderSettings,
+    LastSignInMethodRequired,
+    SsoRefusalReason,
+)
 from almoner.access.sso.service import identities
+from almoner.platform.audit.log import Actor
 from tests.support.hostile_openid import HostileProvider, hostile_provider
 from tests.support.service import Service
 from tests.support.sign_on import BROWSER, BY, Setup, entered, refused, set_up
@@ -127,6 +134,17 @@ async def test_v8_a_directory_cannot_say_who_has_credentials_of_their_own(here: 
     assert "on your account page" in no.text
     assert await here.count("sign_on_identity") == 0
     assert await roles(here, await victim.enter()) == {"developer"}
+
+
+async def test_v8_owners_are_mailed_when_an_operator_changes_the_provider(here: Setup) -> None:
+    owner = await somebody(here, "owner")
+    by = AuditContext(Actor("operator", "sandbox_operator_ada"), None)
+    wanted = IdentityProviderSettings("ID", "https://id.example.org", "almoner", "")
+    async with here.service.db.write() as tx:
+        await sso.save_provider(tx, by, here.partner, wanted)
+        await sso.remove_provider(tx, by, here.partner)
+    told = [text for subject, text in await owner.mails() if subject.endswith("was changed")]
+    assert sorted("Issuer: none" in text for text in told) == [False, True], "one of the change, one of the removal"
 
 
 async def test_v8_nor_who_had_credentials_until_they_were_reset(here: Setup) -> None:

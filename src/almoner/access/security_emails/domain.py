@@ -26,6 +26,7 @@ Kind = Literal[
     "partner_resumed",
     "identity_bound",
     "identity_unbound",
+    "sso_changed",
     "email_changed",
     "email_change_requested",
     "register_quarantined",
@@ -148,6 +149,13 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
     "identity_unbound": _EmailText(
         "SSO account disconnected from your {place} account",
         "You can no longer sign in to {place} as {user_name} with SSO. You have been signed out of all SSO sessions.",
+    ),
+    "sso_changed": _EmailText(
+        "SSO of {place} was changed",
+        "An operator of this service changed the single sign-on settings of {place}. The identity provider decides who "
+        "signs in with SSO.",
+        after="If you were not expecting this, check the SSO settings and the members who sign in with SSO, and "
+        "contact the operator of this service.",
     ),
     "register_quarantined": _EmailText(
         "Register update failed at {place}",

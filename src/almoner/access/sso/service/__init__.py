@@ -9,6 +9,7 @@ from almoner.access.credentials.domain import AuditContext, is_storable_text
 from almoner.access.credentials.service import login_attempts
 from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, member_realm
+from almoner.access.security_emails import service as security_emails
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sso import store
 from almoner.access.sso.domain import (
@@ -108,6 +109,7 @@ async def save_provider(
     )
     action = "provider.changed" if before else "provider.set"
     await _record(tx, audit_context, provider, action, secret_changed=provider_settings.secret is not None, ended=ended)
+    await _notify_owners(tx, audit_context, partner, provider.issuer)
     return provider
 
 
@@ -126,6 +128,14 @@ async def remove_provider(tx: Tx, audit_context: AuditContext, partner: Partner)
         ip_address=audit_context.address,
         details=details,
     )
+    await _notify_owners(tx, audit_context, partner, "none")
+
+
+async def _notify_owners(tx: Tx, by: AuditContext, partner: Partner, issuer: str) -> None:
+    """Email the owners if an operator changed how their members sign in."""
+    if by.actor.kind == "operator":
+        for owner in await people.list_with_any_role(tx, member_realm(partner), "owner"):
+            await security_emails.enqueue_email(tx, owner, "sso_changed", detail_lines={"Issuer": issuer})
 
 
 def decrypt_client_secret(tx: Tx, provider: IdentityProvider) -> str | None:
