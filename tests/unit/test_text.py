@@ -23,6 +23,11 @@ def test_a_text_of_several_lines_keeps_them_and_its_tabs_are_blanks() -> None:
     assert clean_text("one\ttwo\n\nthree  four\n", keep_line_breaks=True) == "one two\n\nthree  four"
 
 
+@pytest.mark.parametrize("end", ["\r\n", "\r", "\x85", "\u2028", "\u2029"])
+def test_the_line_breaks_of_every_system_are_kept_as_one(end: str) -> None:
+    assert clean_text(f"one{end}two{end}{end}three{end}", keep_line_breaks=True) == "one\ntwo\n\nthree"
+
+
 @pytest.mark.parametrize("sign", ["\n", "\r", "\x1b", "\x9b", OVERRIDE, JOINER, LINE, "\u2029", "\ufeff"])
 def test_a_terminal_is_given_one_line(sign: str) -> None:
     assert sanitise_for_terminal(f"Ada{sign}Example") == "Ada Example"

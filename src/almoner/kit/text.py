@@ -10,6 +10,7 @@ _STEERING: Final = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _TABS: Final = re.compile(r"(?<! )(?> *)[\t\v\f][ \t\v\f]*")
 _BREAKS: Final = re.compile(r"(?<! )(?> *)[\t\n\v\f\r\x85\u2028\u2029][ \t\n\v\f\r\x85\u2028\u2029]*")
 """Looked for from the first of several blanks only: from each of them it takes the square of how many there are."""
+_LINE_ENDS: Final = re.compile("\r\n?|[\x85\u2028\u2029]")
 _UNSEEN_MARKS: Final = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u2800\u3164\uffa0\ufff0\ufff1\ufff2"
     "\ufff3\ufff4\ufff5\ufff6\ufff7\ufff8"
@@ -131,15 +132,14 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 
 
 def clean_text(text: str, *, keep_line_breaks: bool = False) -> str:
-    """Clean entered text: composed (NFC), trimmed, without invisible characters; used for all fields (U6).
+    r"""Clean entered text: composed (NFC), trimmed, without invisible characters; used for all fields (U6).
 
-    ``keep_line_breaks`` keeps line breaks, else they are blanks, as tabs always are. Joiners stay between letters of
-    scripts that are spelled with them.
+    ``keep_line_breaks`` keeps line breaks of any system, as ``\n``; else they are blanks, as tabs always are. Joiners
+    stay between letters of scripts that are spelled with them.
     """
     if text.isascii() and text.isprintable():
         return text.strip()  # neither controls nor anything to compose
-    text = text.replace("\r\n", "\n")
-    text = (_TABS if keep_line_breaks else _BREAKS).sub(" ", text)
+    text = _TABS.sub(" ", _LINE_ENDS.sub("\n", text)) if keep_line_breaks else _BREAKS.sub(" ", text)
     if not text.isascii() or not text.isprintable():
         suspect, unseen, joining_nothing, too_many_marks = _patterns()
         if suspect.search(text):
