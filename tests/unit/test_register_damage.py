@@ -373,7 +373,8 @@ def test_days_and_amounts_in_every_form() -> None:
         "\u0662\u0660\u0661\u0663-06-17",
     ):
         assert parse_date(text) is None, text
-    read_as = {"1234": 1234, "1,234,567": 1234567, "1 234": 1234, "£1,234.50": 1234, "1234.0": 1234, "-5": -5, "0": 0}
+    read_as = {"1234": 1234, "1,234,567": 1234567, "1 234": 1234, "1\u00a0234": 1234, "\u00a31,234.50": 1234}
+    read_as |= {"1234.0": 1234, "-5": -5, "0": 0}
     assert {text: parse_whole_amount(text) for text in read_as} == read_as
     for text in ("12k", "1.2E+06", "1,23,4", "--5", "9" * 5000, "", "£", "\u0661"):
         assert parse_whole_amount(text) is None, text

@@ -216,6 +216,9 @@ def test_days_in_their_spellings() -> None:
         assert parse_date(written) == spellings[0], written
     for written in ("June 17, 2013", "Jun 17 2013", "JUNE 17TH, 2013"):
         assert parse_date(written) == spellings[0], written
+    for written in ("2013-6-17", "2013/6/17", "2013-06-17 12:00 AM", "2013-06-17 00:00:00 UTC", "2013-06-17T00:00:00z"):
+        assert parse_date(written) == spellings[0], written
+    assert parse_date("5 Sept 2010") == parse_date("Sept 5, 2010") == parse_date("2010-09-05")
     for unclear in ("17-06-2013", "06-17-2013", "17/06.2013", "2013-06/17", "17 Juni 2013", "17/06/13", "June 2013"):
         assert parse_date(unclear) is None, unclear
     assert parse_compact_date("00000000") is None

@@ -13,7 +13,10 @@ from almoner.nonprofits.registers.domain import UnreadableValue
 
 _Known = TypeVar("_Known")
 
-_ISO: Final = re.compile(r"([0-9]{4})([-/.])([0-9]{2})\2([0-9]{2})(?:[T ][0-9:.]*(?:Z|[+-][0-9:]+)?)?")
+_ISO: Final = re.compile(
+    r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})(?:[T ][0-9:.]*(?: ?[ap]m)?(?: ?(?:Z|UTC|GMT)|[+-][0-9:]+)?)?",
+    re.IGNORECASE,
+)
 _SLASHED: Final = re.compile(r"([0-9]{1,2})([/.])([0-9]{1,2})\2([0-9]{4})(?: [0-9:]+(?: ?[ap]m)?)?", re.IGNORECASE)
 _COMPACT: Final = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
 _OLDEST, _LATEST = 1000, 2200
@@ -27,8 +30,11 @@ _MONTHS: Final = {
         "january february march april may june july august september october november december".split(), 1
     )
     for length in (3, len(name))
-}
-_AMOUNT: Final = re.compile(r"(-?)[£$€]? ?(-?)([0-9]{1,3}(?:[, ][0-9]{3})+|[0-9]{1,15})(?:\.[0-9]*)?", re.ASCII)
+} | {"sept": 9}
+_AMOUNT: Final = re.compile(
+    r"(-?)[£$€]? ?(-?)([0-9]{1,3}(?:[, \u00a0\u202f][0-9]{3})+|[0-9]{1,15})(?:\.[0-9]*)?", re.ASCII
+)
+_NO_DIGIT: Final = re.compile(r"[^0-9]")
 _ENTITY: Final = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _NOTHING: Final = frozenset(("", "-", "--", ".", "?", "n/a", "nan", "nil", "none", "null", "#n/a", "(null)", "\\n"))
 """Texts that registers use for an empty value."""
@@ -59,7 +65,7 @@ _TELEPHONE: Final = re.compile(r"(?<![\w/-])(?:\+|\(?0)[0-9 ().\-]{7,18}[0-9](?!
 
 @lru_cache(maxsize=65536)
 def parse_iso_date(text: str) -> datetime | None:
-    """Parse ``2013-06-17`` or ``2013/06/17``, with a time or without; None if it is neither."""
+    """Parse ``2013-06-17`` or ``2013/6/17``, with a time or without; None if it is neither."""
     return _date_of_match(_ISO.fullmatch(text.strip()), (1, 3, 4))
 
 
@@ -126,7 +132,7 @@ def parse_whole_amount(text: str) -> int | None:
     found = _AMOUNT.fullmatch(text.strip())
     if found is None or (found.group(1) and found.group(2)):
         return None
-    number = int(found.group(3).replace(",", "").replace(" ", ""))
+    number = int(_NO_DIGIT.sub("", found.group(3)))
     return -number if found.group(1) or found.group(2) else number
 
 
