@@ -126,6 +126,8 @@ MEX RFC: Sistema de Administración Tributaria
 ZAF NPO: Nonprofit Organistions
 IND FCRA: FCRA certificate|Foreign Contribution Act
 DEU ZER: Zuwendungsregister
+GBR CCEW: Comisiwn yr Elusennau
+IND FCRA: Foreign Contribution Registration Act
 """
 """With slips, cut off, in another order, side by side, as the host of a website."""
 WRITTEN = [

@@ -155,7 +155,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Foreign Contribution (Regulation) Act, 2010 | Foreign Contribution (Regulation) Act 1976 | FCRA online
         Foreigners Division | गृह मंत्रालय | विदेशी अभिदाय (विनियमन) अधिनियम | विदेशी अंशदान विनियमन अधिनियम
         Home Ministry | Foreign Contribution Regulation | एफसीआरए | गृह मंत्रालय भारत सरकार
-        Foreign Contribution Act
+        Foreign Contribution Act | Foreign Contribution Registration Act
     """,
     "ZER": """
         DE-ZER | Bundeszentralamt für Steuern | BZSt | Federal Central Tax Office | Register der Zuwendungsempfänger
@@ -194,7 +194,7 @@ A region names it as the whole text; in brackets it may be another's.
 """
 _SMALL: Final = frozenset(
     "the of for and an in la le les el los de des du da do dos del der die das beim bei fur van het et y l d ar "
-    "gyfer".split()
+    "gyfer yr".split()
 )
 _GENERAL: Final = frozenset(
     "act authority beschikking certificate charity clave code data database db determination directory division "
