@@ -222,6 +222,12 @@ def test_two_slips_in_one_word_leave_something_of_it(slips: str, word: str) -> N
     assert spelling.rank_corrections(slips, [(word, 5)]) == (word,)
 
 
+@pytest.mark.parametrize("other", ["zero", "zeta", "veba", "era"])
+def test_a_short_word_has_no_two_slips(other: str) -> None:
+    assert spelling.rank_corrections("zebra", [(other, 900)]) == ()
+    assert spelling.rank_corrections(other, [("zebra", 900)]) == ()
+
+
 def test_of_equally_near_words_the_commoner_comes_first_and_six_are_enough() -> None:
     known = [("hopa", 1), ("hope", 50), ("hops", 7), *((f"hop{letter}", 0) for letter in "bcdfgjkl")]
     assert spelling.rank_corrections("hopx", known)[:3] == ("hope", "hops", "hopa")

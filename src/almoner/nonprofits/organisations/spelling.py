@@ -141,10 +141,14 @@ def is_correctable_word(word: str) -> bool:
 
 
 def rank_corrections(word: str, word_counts: Sequence[WordCount]) -> tuple[str, ...]:
-    """The known words that the word may be a typo of: fewest typos first, then the more common one."""
-    typos = 1 if len(word) <= 4 else 2 if len(word) <= 8 else 3
+    """The known words that the word may be a typo of: fewest typos first, then the more common one.
+
+    The shorter of the two limits the typos: with two of them, ZEBRA would be ZERO.
+    """
     near = []
     for other, count in dict(word_counts).items():
+        shorter = min(len(word), len(other))
+        typos = 1 if shorter <= 4 else 2 if shorter <= 8 else 3
         distance = OSA.distance(word, other, score_cutoff=typos)
         if distance <= typos and other != word:
             near.append((distance, -count, other))
