@@ -42,6 +42,10 @@ def judged(email: str, *websites: str) -> tuple[str, ...]:
         ("ada@慈善.jp", "https://慈善.jp"),
         ("ada@club.harvard.edu", "https://club.harvard.edu"),
         ("ada@charity.example", "charity.example"),
+        ("ada@ab--cd.org", "https://ab--cd.org"),
+        ("ada@charity.org", "our_site.charity.org"),
+        ("ada@charity.org", "charity.org/join?from=https://other.org"),
+        ("ada@charity.org", "charity.org#about"),
     ],
 )
 def test_the_own_domain_passes(email: str, website: str) -> None:

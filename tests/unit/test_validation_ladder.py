@@ -245,6 +245,8 @@ def test_a_branch_stands_with_its_main_charity() -> None:
     [
         ("http://example.org/x", ("https://www.EXAMPLE.org",), ("pass", "same_website")),
         ("example.org:8080", ("example.org",), ("pass", "same_website")),
+        ("example.org/?from=https://example.com", ("example.org",), ("pass", "same_website")),
+        ("https://example.org#about", ("example.org.",), ("pass", "same_website")),
         ("https://bücher。example", ("http://xn--bcher-kva.example",), ("pass", "same_website")),
         ("https://example.com", ("https://example.org",), ("warn", "other_website")),
         ("https://example.org", (), ("unknown", "no_website_listed")),

@@ -48,3 +48,17 @@ def test_addresses_as_people_write_them(text: str) -> None:
 )
 def test_what_is_no_address(text: str) -> None:
     assert not web.is_web_address(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "example.org",
+        "HTTPS://Example.org:8080/a",
+        "example.org?from=https://other.org",
+        "https://ada@example.org./#x",
+        "example.org\\x",
+    ],
+)
+def test_the_host_of_an_address(text: str) -> None:
+    assert web.host_of_address(text) == "example.org"

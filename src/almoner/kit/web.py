@@ -14,6 +14,21 @@ _ADDRESS: Final = re.compile(
 )
 
 
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_END_OF_HOST: Final = re.compile(r"[/?#\\]")
+
+
+def with_scheme(text: str) -> str:
+    """The address with a scheme before it, as browsers complete it; a scheme further on, as in a query, is none."""
+    return text if _SCHEME.match(text) else f"https://{text}"
+
+
+def host_of_address(text: str) -> str:
+    """The host of an address with or without a scheme, in lower case, without port and user."""
+    rest = with_scheme(text.strip()).partition("://")[2]
+    return _END_OF_HOST.split(rest, maxsplit=1)[0].rpartition("@")[2].partition(":")[0].rstrip(".").lower()
+
+
 def is_web_address(text: str) -> bool:
     """Whether the text is an address of the web, with or without ``https://``: a host with a dot in it, at least."""
     return _ADDRESS.fullmatch(text) is not None

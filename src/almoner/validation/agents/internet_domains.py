@@ -12,6 +12,8 @@ from publicsuffixlist import PublicSuffixList
 from rapidfuzz.distance import OSA
 
 from almoner.kit.scripts import unicode_scripts_in_text
+from almoner.kit.web import with_scheme
+from almoner.platform.outbound.addresses import AddressRefused, ascii_host
 
 _DATA: Final = Path(__file__).parent / "data"
 _INSTITUTIONS: Final = frozenset("ac ed edu k12 sch school gov gouv gob go mil police nhs parliament".split())
@@ -106,14 +108,19 @@ class Website:
 
 def parse_domain(host: str) -> Domain | None:
     """The domain of a host; None for IP addresses, public suffixes and invalid text."""
-    try:
-        ascii_host = idna.encode(host.strip().strip("."), uts46=True, transitional=False).decode().lower()
-    except (idna.IDNAError, UnicodeError):
+    if ":" in host:
         return None
-    if ascii_host.rpartition(".")[2].isdigit():
+    try:
+        name = ascii_host(host.strip().strip("."))
+        for label in name.split("."):
+            if label.startswith("xn--"):
+                idna.decode(label)
+    except (AddressRefused, idna.IDNAError, UnicodeError):
+        return None
+    if name.rpartition(".")[2].isdigit():
         return None  # an IP address
-    registered = _suffixes().privatesuffix(ascii_host)
-    return None if registered is None else Domain(ascii_host, registered)
+    registered = _suffixes().privatesuffix(name)
+    return None if registered is None else Domain(name, registered)
 
 
 def parse_email_domain(email: str) -> Domain | None:
@@ -125,11 +132,11 @@ def parse_website(url: str) -> Website | None:
     """The website of a URL; None for anything else, including email addresses."""
     text = url.strip()
     try:
-        parts = urlsplit(text if "://" in text else f"//{text}")
+        parts = urlsplit(with_scheme(text))
         host = parts.hostname
     except ValueError:
         return None
-    if not host or parts.username is not None or parts.scheme not in ("", "http", "https"):
+    if not host or parts.username is not None or parts.scheme not in ("http", "https"):
         return None
     while host.startswith("www."):
         host = host[4:]

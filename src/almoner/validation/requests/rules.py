@@ -16,6 +16,7 @@ import idna
 from almoner.kit.evidence import EvaluationStep, StepVerdict
 from almoner.kit.scripts import unicode_scripts_in_text
 from almoner.kit.text import hidden_character_names
+from almoner.kit.web import host_of_address
 from almoner.nonprofits.legal_status.domain import RegistryNumberStatus
 from almoner.nonprofits.organisations.domain import FormerName, Namesake, Organisation
 from almoner.nonprofits.registries import domain as registries_domain
@@ -440,8 +441,7 @@ def _claim_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:
 
 def _host(address: str) -> str:
     """``https://www.Example.org/about`` -> ``example.org``; names beyond ASCII by their A-labels."""
-    rest = address.strip().lower().split("://", 1)[-1]
-    host = rest.split("/", 1)[0].split("?", 1)[0].split("@")[-1].split(":", 1)[0]
+    host = host_of_address(address)
     with suppress(idna.IDNAError, UnicodeError):
         host = host if host.isascii() else idna.encode(host, uts46=True, transitional=False).decode()
-    return host.removeprefix("www.").rstrip(".")
+    return host.removeprefix("www.")
