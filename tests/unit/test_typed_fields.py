@@ -2,7 +2,11 @@
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError, create_model
 
 import almoner.wiring
 from almoner.platform.http.requests import clean_json_body
@@ -29,6 +33,24 @@ def test_every_member_of_every_body_is_cleaned_but_the_names_that_are_judged() -
         assert dirty == set(body.raw_texts), body
         judged |= {body.__name__: dirty} if dirty else {}
     assert judged == {"ValidationRequestBody": {"name"}, "ValidationSubmissionBody": {"organisationName"}}
+
+
+LINES = ("name", "title", "city", "first_name", "last_name", "display_name", "description", "value", "registry_name")
+"""Members that are shown on one line, in whichever body."""
+
+
+def test_names_and_lines_have_no_line_breaks() -> None:
+    taken: set[str] = set()
+    for body in bodies():
+        for name in set(LINES) & set(body.model_fields):
+            field = body.model_fields[name]
+            members: dict[str, Any] = {name: (field.annotation, field)}
+            line = create_model("Line", __base__=RequestBody, **members)
+            with suppress(ValidationError):  # another type, such as an amount
+                sent = line.model_validate({field.alias or name: "Ada\nExample\u2028Ltd"})
+                assert getattr(sent, name) == "Ada Example Ltd", (body, name)
+                taken.add(name)
+    assert taken == set(LINES)
 
 
 def test_no_form_is_read_but_through_the_rule() -> None:

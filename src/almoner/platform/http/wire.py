@@ -228,9 +228,10 @@ def _kept(value: object) -> object:
 
 
 MAX_TYPED = 4096
-Text255 = Annotated[str, Field(min_length=1, max_length=255)]
 Typed = BeforeValidator(_cleaned)
 """Cleans typed text before its length is checked; text that is far too long is rejected uncleaned."""
+Text255 = Annotated[str, Field(min_length=1, max_length=255), Typed]
+"""A name or another text on one line."""
 TypedLines = BeforeValidator(_cleaned_lines)
 """Like ``Typed``, with line breaks."""
 RawText = BeforeValidator(_kept)

@@ -62,7 +62,6 @@ def _website(text: str) -> str:
     return text
 
 
-_Text = Annotated[Text255, Typed]
 _Blank = AfterValidator(lambda value: value or None)
 _Optional = Annotated[Annotated[str, Field(max_length=255), Typed] | None, _Blank]
 
@@ -74,11 +73,13 @@ class ValidationRequestBody(RequestBody):
 
     name: Annotated[str, Field(min_length=1, max_length=500, examples=["American National Red Cross"]), RawText]
     registry_name: Annotated[
-        _Text, Field(description="Id, code or name of the registry it is registered in.", examples=["IRS"])
+        Text255, Field(description="Id, code or name of the registry it is registered in.", examples=["IRS"])
     ]
-    registry_id: Annotated[_Text, Field(description="The registration number, in any format.", examples=["53-0196605"])]
+    registry_id: Annotated[
+        Text255, Field(description="The registration number, in any format.", examples=["53-0196605"])
+    ]
     website: Annotated[
-        _Text,
+        Text255,
         AfterValidator(_website),
         Field(description="A web address, with or without its scheme.", examples=["https://www.redcross.org"]),
     ]

@@ -28,7 +28,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdString
 from almoner.platform.http.texts import LanguageTag
-from almoner.platform.http.wire import CurrencyCode, Metadata, PageQuery, RequestBody, ResponseRecord
+from almoner.platform.http.wire import CurrencyCode, Metadata, PageQuery, RequestBody, ResponseRecord, Typed
 
 Language = Annotated[
     LanguageTag,
@@ -44,7 +44,9 @@ class BenefitsBody(RequestBody):
     """What the donor receives in return for the donation."""
 
     description: Annotated[
-        str, Field(min_length=1, max_length=250, description="What the donor receives.", examples=["Dinner for two"])
+        str,
+        Field(min_length=1, max_length=250, description="What the donor receives.", examples=["Dinner for two"]),
+        Typed,
     ]
     fair_value: Annotated[
         int,

@@ -10,22 +10,20 @@ from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdString
-from almoner.platform.http.wire import DayOrMoment, RequestBody, ResponseRecord, Text255, Typed
-
-Line = Annotated[Text255, Typed]
+from almoner.platform.http.wire import DayOrMoment, RequestBody, ResponseRecord, Text255
 
 
 class GiftAidBody(RequestBody):
     """A declaration of a UK taxpayer, who has read and accepted HMRC's statement."""
 
-    title: Line = Field(examples=["Dr"])
-    first_name: Line
-    last_name: Line
-    building_name_number: Line = Field(examples=["1"])
-    road_name: Line = Field(examples=["Mill Lane"])
-    city: Line = Field(examples=["Leeds"])
-    country: Line = Field(examples=["United Kingdom"])
-    postcode: Line = Field(examples=["LS1 1AA"])
+    title: Text255 = Field(examples=["Dr"])
+    first_name: Text255
+    last_name: Text255
+    building_name_number: Text255 = Field(examples=["1"])
+    road_name: Text255 = Field(examples=["Mill Lane"])
+    city: Text255 = Field(examples=["Leeds"])
+    country: Text255 = Field(examples=["United Kingdom"])
+    postcode: Text255 = Field(examples=["LS1 1AA"])
     user_id: Annotated[str, IdString("user")] | None = Field(
         None, description="Your user. With a publishable key, the user must have an open donation session."
     )

@@ -18,7 +18,6 @@ from almoner.platform.http.wire import (
     RequestBody,
     ResponseRecord,
     Text255,
-    Typed,
     UnpagedQuery,
     ensure_unique,
 )
@@ -43,7 +42,6 @@ _LABELS: Final = {"en": "Where do you use our product?"}
 
 
 _Once = AfterValidator(ensure_unique)
-_Name = Annotated[Text255, Typed]
 Labels = Annotated[
     dict[str, Annotated[str, Field(json_schema_extra={"maxLength": MAX_LABEL_LENGTH})]],
     Field(max_length=50, description="By language tag: at least one, of up to 300 characters.", examples=[_LABELS]),
@@ -100,14 +98,14 @@ PartnerFields = Annotated[list[PartnerFieldBody], Field(max_length=MAX_FIELDS)]
 class BrandingBody(PatchBody):
     """How the hosted form looks."""
 
-    display_name: Maybe[_Name | None] = UNSET
+    display_name: Maybe[Text255 | None] = UNSET
     primary_color: Maybe[Colour | None] = UNSET
 
 
 class ValidationSubmissionConfigurationBody(RequestBody):
     """A new configuration. Defaults are those of a partner's first configuration, with all four checks."""
 
-    name: _Name | None = None
+    name: Text255 | None = None
     branding: BrandingBody | None = None
     is_default: bool = Field(False, description="Whether this configuration replaces the current default.")
     checks: Checks = Field(default_factory=lambda: list(CHECKS))
@@ -135,7 +133,7 @@ class ValidationSubmissionConfigurationBody(RequestBody):
 class ValidationSubmissionConfigurationPatch(PatchBody):
     """Changes to a configuration. Lists and questions are replaced; branding is merged."""
 
-    name: Maybe[_Name | None] = UNSET
+    name: Maybe[Text255 | None] = UNSET
     branding: Maybe[BrandingBody] = UNSET
     is_default: Maybe[bool] = UNSET
     checks: Maybe[Checks] = UNSET

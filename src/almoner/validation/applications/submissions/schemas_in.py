@@ -79,8 +79,6 @@ def _website(text: str) -> str:
     return text
 
 
-_Text = Annotated[Text255, Typed]
-
 _Optional = Annotated[Annotated[str, Field(max_length=255), Typed] | None, AfterValidator(lambda text: text or None)]
 
 _SubTagId = Annotated[str, IdString("activitysubtag", test_values=tuple(eligibility.TEST_VALUES))]
@@ -128,9 +126,9 @@ class ValidationSubmissionBody(RequestBody):
         None, description="An existing validation request that is pending or accepted."
     )
     organisation_name: Annotated[str, Field(min_length=1, max_length=500), RawText] | None = None
-    registry_name: _Text | None = Field(None, description="Id, code or name of the registry it is registered in.")
-    registry_id: _Text | None = Field(None, description="The registration number, in any format.")
-    website: Annotated[_Text, AfterValidator(_website)] | None = None
+    registry_name: Text255 | None = Field(None, description="Id, code or name of the registry it is registered in.")
+    registry_id: Text255 | None = Field(None, description="The registration number, in any format.")
+    website: Annotated[Text255, AfterValidator(_website)] | None = None
     country_code: _Country | None = None
     organisation_email: EmailAddress | None = Field(
         None, description="The nonprofit's email address, for the validation request."
