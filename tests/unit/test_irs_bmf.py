@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from almoner.adapters.registers_irs_bmf import NEEDED, IrsBmfReader, organisation_types
-from almoner.adapters.title_case import to_title_case
+from almoner.kit.title_case import to_title_case
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow
 from tests.support.bmf import COLUMNS, body
 from tests.support.register_files import File

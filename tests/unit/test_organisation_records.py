@@ -65,6 +65,21 @@ def test_why_a_record_is_inactive() -> None:
     assert record(active=False, status_override="revoked").inactive_reason == "revoked"
 
 
+@pytest.mark.parametrize(
+    ("city", "shown"),
+    [
+        ("ST. JOHN'S", "St. John's"),
+        ("ISLE OF MAN", "Isle of Man"),
+        ("COEUR D'ALENE", "Coeur D'Alene"),
+        ("BRONX", "Bronx"),
+        ("St. John's", "St. John's"),
+        (None, None),
+    ],
+)
+def test_a_city_in_capitals_is_shown_as_people_write_it(city: str | None, shown: str | None) -> None:
+    assert record(city=city).display_city == shown
+
+
 def test_data_are_stale_beyond_the_greatest_age() -> None:
     source = OrganisationSource("IRS", "530196605", "irs-bmf", unverified=False, data_as_of=FIRST)
     now = FIRST + timedelta(days=40)

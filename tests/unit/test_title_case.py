@@ -2,7 +2,7 @@
 
 import pytest
 
-from almoner.adapters.title_case import to_title_case
+from almoner.kit.title_case import to_title_case
 
 NAMES = """
 O'Brien & Sons; St "John" Quoted Fund; “John” Fund; 'St John' Trust; Veterans' Fund; St Mary's; Children's; O'Brien's

@@ -24,7 +24,7 @@ from almoner.adapters.registers_values import (
     redact_non_numeric_text,
     two_line_address,
 )
-from almoner.adapters.title_case import to_title_case
+from almoner.kit.title_case import to_title_case
 from almoner.nonprofits.registers import ports as registers_ports
 from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink, RejectedRow, RowWithoutNumber
 from almoner.nonprofits.registers.ports import SourceFile

@@ -32,7 +32,7 @@ from almoner.adapters.registers_ccew_tables import (
     read_rows,
 )
 from almoner.adapters.registers_values import ValueReader, format_date, parse_date, parse_websites, parse_whole_amount
-from almoner.adapters.title_case import to_title_case
+from almoner.kit.title_case import to_title_case
 from almoner.nonprofits.registers import ports as registers_ports
 from almoner.nonprofits.registers.domain import (
     RegisterEntry,

@@ -11,7 +11,7 @@ from typing import Final
 from almoner.adapters import registers_uk
 from almoner.adapters.registers_tables import DelimitedTable
 from almoner.adapters.registers_values import ValueReader, format_date, parse_websites
-from almoner.adapters.title_case import to_title_case
+from almoner.kit.title_case import to_title_case
 from almoner.nonprofits.registers.domain import RegisterEntry, RejectedRow, RowWithoutNumber
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.nonprofits.registries.domain import parse_number_key

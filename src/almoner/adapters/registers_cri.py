@@ -25,7 +25,7 @@ from almoner.adapters.registers_values import (
     single_line_address,
     strip_contact_details,
 )
-from almoner.adapters.title_case import to_title_case
+from almoner.kit.title_case import to_title_case
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from almoner.adapters import irs
 from almoner.adapters.registers_values import ValueReader, clean_text
-from almoner.adapters.title_case import join_name_lines
+from almoner.kit.title_case import join_name_lines
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.nonprofits.registries import domain as registries_domain

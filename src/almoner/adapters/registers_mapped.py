@@ -24,7 +24,7 @@ from almoner.adapters.registers_values import (
     parse_websites,
     redact_non_numeric_text,
 )
-from almoner.adapters.title_case import join_name_lines
+from almoner.kit.title_case import join_name_lines
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, RowWithoutNumber
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.nonprofits.registries.domain import check_registry_number

@@ -21,7 +21,7 @@ from almoner.adapters.registers_values import (
     redact_non_numeric_text,
     two_line_address,
 )
-from almoner.adapters.title_case import to_title_case
+from almoner.kit.title_case import to_title_case
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from almoner.kit.events import InternalEvent
 from almoner.kit.records import statically_frozen_dataclass
+from almoner.kit.title_case import to_title_case
 from almoner.nonprofits.countries.domain import currency_of_country
 from almoner.nonprofits.organisations.normalisation import MAX_INDEX_PATTERNS as MAX_INDEX_PATTERNS
 from almoner.nonprofits.organisations.normalisation import extract_search_terms as extract_search_terms
@@ -105,6 +106,11 @@ class Organisation:
     def effective_display_name(self) -> str:
         """The name for display."""
         return self.display_name or self.name
+
+    @property
+    def display_city(self) -> str | None:
+        """The city for display: registers often use capitals."""
+        return to_title_case(self.city) if self.city else None
 
     @property
     def full_name(self) -> str:

@@ -417,11 +417,10 @@ class GivingLinkPages:
         return results.organisations, results.total > start + _PAGE and number < _LAST_PAGE
 
     def _card(self, opened: OpenedLink, one: Organisation, language: Language) -> dict[str, Any]:
-        city = one.city.title() if one.city and one.city.isupper() else one.city  # registers often use capitals
         country = formats.country_name(one.country_code, language.locale)
         return {
             "name": one.effective_display_name,
-            "place": [part for part in (city, one.state, country) if part],
+            "place": [part for part in (one.display_city, one.state, country) if part],
             "register": one.registry_code,
             "number": one.registry_number,
             "url": opened.page_url(organisation=self._ids.encode("organisation", one.id)),

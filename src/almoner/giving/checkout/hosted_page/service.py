@@ -64,8 +64,7 @@ class NonprofitProfile:
 
     def location_parts(self, locale: Locale) -> list[str]:
         """City, state and country name for display, such as Washington, DC, United States."""
-        city = self.city.title() if self.city and self.city.isupper() else self.city  # registers often use capitals
-        return [part for part in (city, self.state, formats.country_name(self.country_code, locale)) if part]
+        return [part for part in (self.city, self.state, formats.country_name(self.country_code, locale)) if part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,7 @@ async def load_profile_of_organisation(tx: Tx, partner: Partner, organisation_id
     registry = await registries.get(tx, organisation.registry_id)
     return NonprofitProfile(
         name=organisation.effective_display_name,
-        city=organisation.city,
+        city=organisation.display_city,
         state=organisation.state,
         country_code=organisation.country_code,
         register=_register(registry.english_name, registry.code),

@@ -25,9 +25,7 @@ def build_organisation_card(
     tx: Tx, organisation: Organisation, locale: Locale, *, chosen: bool = False
 ) -> dict[str, Any]:
     """A nonprofit of the register as the form shows it."""
-    city = organisation.city
-    city = city.title() if city and city.isupper() else city  # some registers write in capitals
-    town = ", ".join(part for part in (city, organisation.state) if part)
+    town = ", ".join(part for part in (organisation.display_city, organisation.state) if part)
     return {
         "id": tx.ids.encode("organisation", organisation.id),
         "name": organisation.effective_display_name,
