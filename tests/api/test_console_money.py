@@ -422,6 +422,27 @@ async def test_a_preview_says_that_a_transfer_would_be_held(service: Service, ap
     assert "matched: Donation" not in words(olive)
 
 
+async def test_a_long_statement_is_previewed_in_pages(service: Service, olive: Browser) -> None:
+    name = factories.unique("L").replace(" ", "")
+    lines = [camt.entry(f"{name}{number}", 1000 + number, words=f"{name} no. {number}") for number in range(1, 121)]
+    preview = await upload(olive, f"{HOME}/bank-statements/upload", "long.xml", camt.statement(*lines, reference=name))
+    shown = []
+    for part in ("1 to 50", "51 to 100", "101 to 120"):
+        await olive.open(preview)
+        assert f"New lines {part} of 120." in words(olive)
+        shown += [int(one) for one in re.findall(rf"{name} no\. (\d+)", words(olive))]
+        assert olive.page is not None
+        following = re.search(r'href="(\?cursor=\d+)" rel="next"', olive.page.text)
+        preview = preview.partition("?")[0] + (following[1] if following else "")
+    assert shown == list(range(1, 121))
+    assert (await olive.get(f"{preview}?cursor=x")).status_code == 404
+    await olive.open(f"{preview}?cursor=999999")
+    assert f"{name} no." not in words(olive)
+    assert "New lines 120" in words(olive)
+    async with service.db.read() as tx:
+        assert not await tx.fetchval("select count(*) from bank_statement where reference = $1", name)
+
+
 async def test_a_line_is_matched_to_what_has_its_amount(service: Service, olive: Browser, person: Person) -> None:
     name = factories.unique("C")
     await bank.stated(service, camt.statement(camt.entry(name, 4711, words=name), reference=name))

@@ -24,7 +24,7 @@ async def test_a_line_that_names_nothing_costs_few_statements(alone: Service) ->
             transaction = connection.transaction()
             await transaction.start()
             tx = alone.db.build_transaction(connection, "write")  # type: ignore[arg-type]
-            preview = await flows.preview_statement(tx, statements[0], lines)
+            preview = await flows.preview_statement(tx, statements[0], slice(lines))
             await transaction.rollback()
         finally:
             await connection.close()

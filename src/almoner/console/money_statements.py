@@ -22,6 +22,7 @@ from almoner.console.lists import (
     SignedAmount,
     build_success_message_lookup,
     build_time_sorted_page,
+    parse_number_cursor,
     parse_time_cursor,
 )
 from almoner.console.money_records import NOTE, ActingOperator, build_decider_name_lookup, parse_cursor
@@ -37,7 +38,7 @@ from almoner.giving.banking.bank_statements.domain import (
     StatementUpload,
 )
 from almoner.giving.banking.bank_statements.flows import StatementImportProgress
-from almoner.kit.errors import NotFound
+from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Column, LabelledValue
@@ -45,8 +46,8 @@ from almoner.platform.pages.record_tables import Column, LabelledValue
 _UPLOAD: Final = "bankupload"
 _STATEMENT: Final = "bankstatement"
 _PATH: Final = "/bank-statements"
-_PREVIEWED: Final = 200
-"""Maximum number of new lines to preview before a file is booked."""
+_PREVIEWED: Final = 50
+"""New lines on a page of the preview: each is matched as if the file were booked (decision 0112)."""
 _WAITING: Final = 50
 
 
@@ -195,6 +196,15 @@ class BankStatementPages:
                     return redirect_to(f"{visitor.portal.home}{_PATH}/upload")
                 case _:
                     raise NotFound
+        return await self._show_preview(visitor, kept, content, refused)
+
+    async def _show_preview(
+        self, visitor: SignedInRequest, kept: StatementUpload, content: bytes, refused: str
+    ) -> Response:
+        try:
+            skipped = parse_number_cursor(visitor.query.get("cursor")) or 0
+        except IncorrectParams:
+            raise NotFound from None
         previews: Sequence[StatementPreview] = ()
         wrong: Sequence[str] = ()
         try:
@@ -203,11 +213,13 @@ class BankStatementPages:
                 content,
                 _mapping_of(kept),
                 own_accounts=self._context.services.own_accounts,
+                skipped=skipped,
                 max_lines=_PREVIEWED,
             )
         except StatementError as error:
             wrong = str(error).splitlines()
         bookable = any(one.refusal_reason is None for one in previews)
+        total, end = sum(one.new_line_count for one in previews), skipped + _PREVIEWED
         return await self._context.render_console_page(
             visitor,
             "money_preview.html",
@@ -216,7 +228,11 @@ class BankStatementPages:
             previews=previews,
             wrong=wrong,
             bookable=bookable,
-            most=_PREVIEWED,
+            first_line=skipped + 1,
+            last_line=min(end, total),
+            line_count=total,
+            previous=max(skipped - _PREVIEWED, 0) if skipped else None,
+            following=end if end < total else None,
             refused=refused,
             page_keys=(),
         )

@@ -317,7 +317,7 @@ class PreviewedLine:
 class StatementPreview:
     """What importing a statement would change. ``stored_line_count``: stored lines; ``new_line_count``: others.
 
-    ``new_lines``: the first of the new ones. ``refusal_reason``: why nothing would be imported.
+    ``new_lines``: those of the new ones that were matched. ``refusal_reason``: why nothing would be imported.
     """
 
     statement: BankStatement

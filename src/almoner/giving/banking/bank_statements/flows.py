@@ -111,21 +111,22 @@ async def preview_statements(
     mapping: CsvStatementMapping | None,
     *,
     own_accounts: Mapping[str, OwnAccount] | None = None,
+    skipped: int = 0,
     max_lines: int,
 ) -> tuple[list[StatementPreview], list[str]]:
     """Return what importing a file would change, and its problems.
 
-    The first ``max_lines`` new lines of each statement are imported in a transaction that is rolled back, so the
-    preview follows the same rules. Raises StatementError.
+    After the first ``skipped`` new lines of the file, at most ``max_lines`` are matched in a transaction that is rolled
+    back, so the preview follows the same rules. Raises StatementError.
     """
     statements, wrong = await _parse(db, content, mapping, own_accounts)
     previews: list[StatementPreview] = []
     with suppress(_RolledBack):
         async with db.write() as tx:
-            left = max_lines
+            first, end = skipped, skipped + max_lines
             for statement in sorted(statements, key=_oldest_first):
-                preview = await preview_statement(tx, statement, left)
-                left -= len(preview.new_lines)
+                preview = await preview_statement(tx, statement, slice(max(first, 0), max(end, 0)))
+                first, end = first - preview.new_line_count, end - preview.new_line_count
                 previews.append(preview)
             raise _RolledBack
     return previews, wrong
@@ -135,15 +136,18 @@ class _RolledBack(Exception):
     """Rolls back the preview."""
 
 
-async def preview_statement(tx: Tx, statement: BankStatement, max_count: int) -> StatementPreview:
-    """What importing a statement would change, in a transaction that the caller rolls back."""
+async def preview_statement(tx: Tx, statement: BankStatement, previewed: slice) -> StatementPreview:
+    """What importing a statement would change, in a transaction that the caller rolls back.
+
+    ``previewed``: which of its new lines are matched.
+    """
     before = set(await service.list_line_ids_of_statement(tx, statement))
     try:
         await service.store_statement(tx, statement, imported_by="preview")
     except StatementError as refused:
         return StatementPreview(statement, refusal_reason=str(refused))
     new = [one for one in await service.list_line_ids_of_statement(tx, statement) if one not in before]
-    refusals = {line_id: await _match_previewed_line(tx, line_id) for line_id in new[:max_count]}
+    refusals = {line_id: await _match_previewed_line(tx, line_id) for line_id in new[previewed]}
     details = await service.load_line_details_by_id(tx, list(refusals))
     lines = [await _previewed_line(tx, details[line_id], refusal) for line_id, refusal in refusals.items()]
     return StatementPreview(statement, len(new), len(statement.movements) - len(new), lines)
