@@ -1,20 +1,28 @@
 """The days on receipts, pages and statements are those of whoever issues the receipts (settled 11)."""
 
+import re
 from collections.abc import AsyncIterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import OwnAccount, PaymentFileError
+from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
 from almoner.kit.money import Money
+from almoner.provider_test import service as provider_test
+from almoner.provider_test.callbacks import callback_signature
+from almoner.provider_test.domain import Card
 from almoner.settings import InvalidSettings, read_settings
 from tests.support import factories
 from tests.support.browsing import Browser
-from tests.support.client import data
+from tests.support.claims import cause
+from tests.support.client import Client, data
 from tests.support.database import TestDatabase
-from tests.support.giving import open_session
+from tests.support.gift_aid_world import HOME
+from tests.support.giving import Giving, gift, open_session
 from tests.support.service import Service, serving
 from tests.support.transfers import begun, came, reference, stated
 
@@ -56,6 +64,86 @@ async def test_gifts_and_payments_of_new_years_eve_are_of_the_old_year_and_forms
         ).file is None  # still today
         with pytest.raises(PaymentFileError, match="must be today"):
             await payment_files.create_file(tx, own, date(2026, 12, 30), created_by="officer")
+
+
+TEN_TO_MIDNIGHT = {
+    "America/Los_Angeles": datetime(2027, 1, 1, 7, 50, tzinfo=UTC),
+    "Pacific/Auckland": datetime(2026, 12, 31, 10, 50, tzinfo=UTC),
+}
+"""Of New Year's Eve: when it is over in UTC, and before it has begun there."""
+
+
+async def paid_at_the_provider(giving: Giving, paid_at: datetime, chosen: DonationDetails | None = None) -> None:
+    """A donor of the built-in provider pays while we are away."""
+    service = giving.service
+    assert service.services.provider is not None
+    giving.provider = service.services.provider  # type: ignore[assignment]
+    service.clock.advance_to(paid_at - timedelta(minutes=5))
+    started = await giving.begin(chosen)
+    service.clock.advance_to(paid_at)
+    async with service.db.write() as tx:
+        assert started.url is not None
+        assert await provider_test.pay_with_card(tx, started.url.rpartition("/")[2], Card("4242424242424242"))
+
+
+async def told(giving: Giving) -> None:
+    """The provider's notice of the payment arrives, and what follows is done."""
+    service = giving.service
+    secret = service.db.deployment.vault.keyed_hash("provider-test", b"merchant").hex()
+    async with service.db.read() as tx:
+        body = await tx.fetchval("select body from provider_test.callback where type = 'payment.succeeded'")
+    signature = callback_signature(secret, int(service.clock.real_now().timestamp()), body)
+    answer = await giving.post(body, {"Provider-Signature": signature}, to="test")
+    assert answer.status_code == 204, answer.text
+    await service.drain()
+
+
+async def statement_of(service: Service, api: Client, receipt: dict[str, Any]) -> tuple[Browser, str]:
+    """The donor's browser with the statement, and its path."""
+    browser = Browser(service.app, "http://localhost")
+    shown = await browser.open(next(word for word in receipt["text"].split() if "/gift?token=" in word))
+    offer = re.search(r'href="(/gift/[^"]+/statement)"', shown.text)
+    assert offer
+    await browser.open(offer[1])
+    await browser.post(offer[1])
+    await service.drain()
+    mail = data(await api.get("/v1/sandbox/mailbox", to="ada@example.org", subject="statement"))[0]
+    opened = await browser.open(next(link for link in mail["links"] if "/statement?" in link))
+    return browser, opened.url.path
+
+
+@pytest.mark.parametrize("zone", TEN_TO_MIDNIGHT)
+async def test_a_card_payment_of_new_years_eve_that_we_are_told_of_late_is_of_the_old_year(
+    empty_database: TestDatabase, zone: str
+) -> None:
+    async with serving(empty_database, time_zone=zone) as service:
+        api = service.client((await service.tenant()).secret)
+        service.clock.advance_to(TEN_TO_MIDNIGHT[zone] - timedelta(hours=1))
+        giving = await open_session(service, api)
+        await paid_at_the_provider(giving, TEN_TO_MIDNIGHT[zone])
+        service.clock.advance(hours=9)
+        await told(giving)
+        (receipt,) = data(await api.get("/v1/sandbox/mailbox", to="ada@example.org"))
+        assert "December 31, 2026" in receipt["text"]
+        assert "January 1" not in receipt["text"]
+        browser, path = await statement_of(service, api, receipt)
+        for year, said in ((2026, "$25.00"), (2027, "No donations in this period.")):
+            assert said in (await browser.get(f"{path}?first={year}-01-01&last={year}-12-31")).text
+
+
+async def test_a_card_payment_of_a_tax_years_last_evening_is_claimed_for_that_year(
+    empty_database: TestDatabase,
+) -> None:
+    async with serving(empty_database, time_zone="Europe/London") as service:
+        api = service.client((await service.tenant()).secret)
+        charity = await cause(service, api)
+        service.clock.advance_to(datetime(2027, 4, 5, 21, 0, tzinfo=UTC))
+        giving = await open_session(service, api, organisationId=charity.organisation)
+        await paid_at_the_provider(giving, datetime(2027, 4, 5, 22, 50, tzinfo=UTC), gift(2500, "GBP", declarer=HOME))
+        service.clock.advance(hours=9)
+        await told(giving)
+        [listed] = await charity.written(await charity.drafted())
+    assert listed.split(",")[-2:] == ["05/04/27", "25.00"]
 
 
 async def test_a_transfer_of_the_first_morning_of_a_tax_year_is_of_that_year(empty_database: TestDatabase) -> None:

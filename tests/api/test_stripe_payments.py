@@ -1,7 +1,7 @@
 """Gifts that are paid at Stripe: what its notices do, and what differs from what was asked for (M4 to M6, H6)."""
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import permutations
 from typing import Any
 
@@ -183,6 +183,40 @@ async def test_a_challenge_and_a_bank_that_takes_days_are_waited_for(giving: AtS
     account.bank_answers(number, paid=True)
     assert await giving.deliver(times=2) == [204, 204]
     assert await giving.posted() == 1
+
+
+async def received_at(giving: AtStripe) -> datetime:
+    """When the receipt says that the session's donation was received."""
+    await giving.giving.service.drain()
+    async with giving.giving.service.db.read() as tx:
+        found: datetime = await tx.fetchval(
+            "select r.received_at from receipt r join payment p on p.id = r.payment_id where p.provider_payment = $1",
+            giving.session["id"],
+        )
+    return found
+
+
+async def test_a_receipt_has_the_time_of_the_charge_that_succeeded_and_of_no_other(giving: AtStripe) -> None:
+    await giving.giving.begin()
+    number, clock = giving.session["id"], giving.giving.service.clock
+    giving.stripe.account.pay_with_card(number, DECLINED)
+    paid_at = clock.advance(minutes=20)
+    giving.stripe.account.pay_with_card(number)
+    clock.advance(hours=20)
+    assert set(await giving.deliver()) == {204}
+    assert abs(await received_at(giving) - paid_at) < timedelta(seconds=1)
+
+
+async def test_a_direct_debit_is_received_when_its_bank_has_paid(giving: AtStripe) -> None:
+    await giving.giving.begin()
+    number, clock = giving.session["id"], giving.giving.service.clock
+    giving.stripe.account.pay_with_card(number, DELAYED)
+    assert await giving.deliver() == [204]
+    clock.advance(hours=9)
+    giving.stripe.account.bank_answers(number, paid=True)
+    told_at = clock.advance(hours=1)
+    assert await giving.deliver() == [204]
+    assert await received_at(giving) == told_at, "its charge is as old as the order to the bank"
 
 
 async def test_a_bank_that_says_no_after_days_fails_the_payment(giving: AtStripe) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from almoner.kit.time import parse_timestamp
 from tests.support import stripe_account, stripe_cards
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -92,6 +93,26 @@ async def test_a_plan_is_begun_charged_each_month_and_ended_at_stripe(month: Mon
     assert not month.account.customers
     await pass_days(month.service, 31)
     assert month.stub.calls["POST /v1/payment_intents"] == 2
+
+
+async def test_a_charge_whose_answer_is_lost_is_of_the_day_on_which_stripe_made_it(month: Month) -> None:
+    plan = await month.begun()
+    due = parse_timestamp((await plan.record())["nextDonationAt"])
+    month.service.clock.advance_to(due)
+    month.stub.faults.lose_posts = 3  # it is asked three times
+    await month.service.drain()
+    (made,) = [one for one in month.account.intents.values() if one["created"] >= due.timestamp()]
+    assert made["status"] == "succeeded"
+    assert (await plan.record())["donationsCount"] == 1, "we do not know of it yet"
+    month.service.clock.advance(hours=20)
+    await month.hear()
+    assert (await plan.record())["donationsCount"] == 2
+    async with month.service.db.read() as tx:
+        received_at = await tx.fetchval(
+            "select r.received_at from receipt r join payment p on p.id = r.payment_id where p.provider_payment = $1",
+            made["id"],
+        )
+    assert abs(received_at - due) < timedelta(seconds=1)
 
 
 async def test_a_declined_charge_is_tried_again_on_a_later_day_and_a_lost_card_never(month: Month) -> None:

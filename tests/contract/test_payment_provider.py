@@ -84,8 +84,21 @@ class TestPaymentProvider:
         made = await contract.provider.create_payment(order())
         await contract.pay(made.id)
         paid = await contract.provider.fetch_payment(made.id)
-        assert paid == contract.ended(replace(made, status=ProviderStatus.SUCCEEDED, attempts=1))
+        succeeded = replace(made, status=ProviderStatus.SUCCEEDED, attempts=1, succeeded_at=paid.succeeded_at)
+        assert paid == contract.ended(succeeded)
         assert await contract.provider.cancel_payment(made.id) == paid
+
+    async def test_a_payment_says_when_it_succeeded_however_late_it_is_asked(
+        self, contract: Contract, service: Service
+    ) -> None:
+        made = await contract.provider.create_payment(order())
+        assert made.succeeded_at is None
+        paid_at = service.clock.advance(hours=1)
+        await contract.pay(made.id)
+        service.clock.advance(days=1)
+        paid = await contract.provider.fetch_payment(made.id)
+        assert paid.succeeded_at is not None
+        assert abs(paid.succeeded_at - paid_at) < timedelta(seconds=1)
 
     async def test_a_payment_that_is_not_paid_can_be_cancelled(self, contract: Contract) -> None:
         made = await contract.provider.create_payment(order())

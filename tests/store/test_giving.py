@@ -158,6 +158,26 @@ async def test_what_is_paid_keeps_its_amount_and_its_session(giving: Giving) -> 
     assert broken == "donation_immutable"
 
 
+async def test_when_a_payment_succeeded_is_set_once_by_its_success(giving: Giving) -> None:
+    donation = await donation_of(giving)
+    change = "update payment set {} where donation_id = $1"
+    early = change.format("status = 'succeeded', succeeded_at = created_at - interval '1 second'")
+    assert await refuses(giving, early, donation) == "payment_success"
+    for set_by in (
+        "succeeded_at = created_at",
+        "status = 'failed', succeeded_at = created_at",
+        "status = 'succeeded', succeeded_at = status_changed_at + interval '1 second'",
+    ):
+        assert await refuses(giving, change.format(set_by), donation) == "payment_immutable", set_by
+    paid_at = giving.service.clock.advance(minutes=1)
+    giving.provider.pay_with_card(giving.provider.only(), succeeded_at=paid_at)
+    giving.service.clock.advance(minutes=1)
+    await giving.come_back()
+    assert await one(giving, "select succeeded_at from payment where donation_id = $1", donation) == paid_at
+    for moved in ("null", "created_at", "status_changed_at"):
+        assert await refuses(giving, change.format(f"succeeded_at = {moved}"), donation) == "payment_immutable", moved
+
+
 async def test_m4_a_payment_of_a_provider_and_its_notices_are_known_once(giving: Giving) -> None:
     stranger = await support.open_session(giving.service, giving.api)
     await stranger.begin()

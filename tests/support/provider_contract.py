@@ -133,7 +133,7 @@ async def in_memory(service: Service) -> AsyncIterator[Contract]:
     fake = FakeProvider()
 
     async def pay(payment: str) -> None:
-        fake.pay_with_card(payment)
+        fake.pay_with_card(payment, succeeded_at=service.clock.now())
 
     async def dispute(payment: str) -> None:
         left = fake.payments[payment].money.minor

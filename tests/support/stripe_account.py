@@ -209,7 +209,7 @@ class StripeAccount:
         session = known(self.sessions, number)
         intent = self.intents[session["payment_intent"]]
         if paid:
-            self._charge(session, intent, {})
+            self._charge(session, intent, {}, "sepa_debit")
             self.tell("checkout.session.async_payment_succeeded", session)
         else:
             self._decline(intent, "debit_not_authorized")
@@ -354,15 +354,15 @@ class StripeAccount:
         """The intent by its own ID, or by its session's."""
         return number if number in self.intents else str(known(self.sessions, number)["payment_intent"])
 
-    def _charge(self, session: Thing, intent: Thing, tampered: Thing) -> None:
+    def _charge(self, session: Thing, intent: Thing, tampered: Thing, method: str = "card") -> None:
         received: int = tampered["amount_received"] if "amount_received" in tampered else intent["amount"]
         session["payment_status"] = "paid"
-        self.collect(intent, received)
+        self.collect(intent, received, method)
 
-    def collect(self, intent: Thing, received: int) -> None:
+    def collect(self, intent: Thing, received: int, method: str = "card") -> None:
         """Record the money of an intent."""
         intent |= {"status": "succeeded", "amount_received": received, "last_payment_error": None}
-        charge = self.new_charge(intent, paid=True)
+        charge = self.new_charge(intent, method, paid=True)
         fee = (received * FEE_BASIS_POINTS + 5_000) // 10_000
         charge["balance_transaction"] = self._book("charge", received, fee, intent["currency"], charge["id"])
 
@@ -373,7 +373,7 @@ class StripeAccount:
         self.tell("payment_intent.payment_failed", intent)
         return intent
 
-    def new_charge(self, intent: Thing, *, paid: bool) -> Thing:
+    def new_charge(self, intent: Thing, method: str = "card", *, paid: bool) -> Thing:
         """Create a charge attempt of an intent."""
         made = {
             "id": new_id("ch"),
@@ -386,6 +386,7 @@ class StripeAccount:
             "metadata": intent["metadata"],
             "paid": paid,
             "payment_intent": intent["id"],
+            "payment_method_details": {"type": method},
             "status": "succeeded" if paid else "failed",
         }
         self.charges[made["id"]] = made

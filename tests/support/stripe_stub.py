@@ -36,13 +36,14 @@ PAGE = """<!doctype html><html lang="en"><title>Stripe</title><h1>{amount} {curr
 class Faults:
     """Faults to inject. ``lost``: the share of responses that never arrive.
 
-    ``lose``, ``in_use``, ``fail``: the next calls lose their response, find their key in use, or fail. ``refuses``:
-    refused calls, such as ``POST /v1/files``. ``often``: one of every so many calls hits the rate limit; ``left``: all
-    calls after so many do.
+    ``lose``, ``in_use``, ``fail``: the next calls lose their response, find their key in use, or fail. ``lose_posts``:
+    the next POST calls lose it. ``refuses``: refused calls, such as ``POST /v1/files``. ``often``: one of every so many
+    calls hits the rate limit; ``left``: all calls after so many do.
     """
 
     lost: float = 0.0
     lose: int = 0
+    lose_posts: int = 0
     in_use: int = 0
     fail: int = 0
     often: int = 0
@@ -56,8 +57,11 @@ class Faults:
             self.left -= 1
         return bool(self.often and calls % self.often == 0) or (self.left is not None and self.left < 0)
 
-    def loses(self) -> bool:
-        """Whether this response gets lost."""
+    def loses(self, method: str) -> bool:
+        """Whether the response to this call gets lost."""
+        if self.lose_posts and method == "POST":
+            self.lose_posts -= 1
+            return True
         if self.lose:
             self.lose -= 1
             return True
@@ -80,7 +84,8 @@ class StripeStub:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond, unless the response gets lost: then the work is done and the connection cut."""
-        loses = scope["type"] == "http" and scope["path"].startswith("/v1/") and self.faults.loses()
+        called = scope["type"] == "http" and scope["path"].startswith("/v1/")
+        loses = called and self.faults.loses(scope["method"])
 
         async def cut(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -32,6 +32,7 @@ from almoner.giving.checkout.payments.domain import (
     UnallocatedReason,
     find_unrecognised_payment_reason,
     payment_mismatch_reason,
+    plausible_success_time,
 )
 from almoner.giving.checkout.sessions.domain import SESSION, DonationSession, SessionAlreadyCompleted, SessionExpired
 from almoner.giving.checkout.sessions.test_values import strip_test_value
@@ -50,6 +51,28 @@ PAYMENT_RECORD = Payment(
     ID, ID, "test", "tp_1", "https://pay.example/", "open", GIFT.money, "x", "en", 0, NOW, 5, "https://a/", "https://b/"
 )
 FOUND = ProviderPayment("tp_1", "https://pay.example/", ProviderStatus.SUCCEEDED, GIFT.money, REFERENCE, 1, live=False)
+
+
+@pytest.mark.parametrize(
+    ("stated", "found"),
+    [
+        (None, None),
+        (NOW, NOW),
+        (NOW + HOUR, NOW + HOUR),
+        (NOW + DAY, NOW + DAY),
+        (NOW + DAY + MOMENT, None),
+        (NOW - MOMENT, NOW),
+        (NOW - timedelta(minutes=1), NOW),
+        (NOW - timedelta(minutes=1) - MOMENT, None),
+        (datetime.fromtimestamp(0, UTC), None),
+    ],
+)
+def test_a_payment_succeeds_between_its_start_and_now(stated: datetime | None, found: datetime | None) -> None:
+    assert plausible_success_time(PAYMENT_RECORD, stated, NOW + DAY) == found
+
+
+def test_a_payment_of_a_clock_behind_ours_has_our_time() -> None:
+    assert plausible_success_time(PAYMENT_RECORD, NOW - MOMENT, NOW - MOMENT) is None
 
 
 def test_s1_the_lifecycles_are_those_of_the_specification() -> None:

@@ -5,7 +5,7 @@ charge of a saved card is a PaymentIntent alone. Responses from Stripe are valid
 failure.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,6 +28,7 @@ from almoner.adapters import stripe_currencies, stripe_saved_methods, stripe_web
 from almoner.adapters.provider_payouts_stripe import StripePayoutReportSource
 from almoner.adapters.stripe_client import StripeConnection, parse_response, translate_stripe_errors
 from almoner.adapters.stripe_responses import (
+    Charge,
     ChargeList,
     CheckoutSession,
     CheckoutSessionList,
@@ -110,6 +111,8 @@ _EVIDENCE_FILES: Final[
     "refund_policy": "refund_policy",
     "other": "uncategorized_file",
 }
+_PAID_AT_ONCE: Final = frozenset({"card", "link"})
+"""Payment methods whose charge succeeds when it is created; a direct debit, for example, takes days."""
 _EXPAND: Final = "payment_intent.payment_method"
 _SAVED: Final = "off_session"
 
@@ -201,7 +204,7 @@ class StripeProvider:
             answer = await self._line.client.v1.checkout.sessions.create_async(
                 params, {"idempotency_key": payment_request.key}
             )
-        result = self._to_provider_payment(parse_response(answer, CheckoutSession), 0)
+        result = self._to_provider_payment(parse_response(answer, CheckoutSession), 0, None)
         if result.money != payment_request.money or result.reference != payment_request.reference or result.url is None:
             raise ProviderFailure("Stripe returned a different payment")
         return result
@@ -214,10 +217,11 @@ class StripeProvider:
         session = (await self._find(payment_id)).paid_on
         if isinstance(session, OffSessionIntent):
             return stripe_saved_methods.to_provider_payment(session)
-        attempts = await self._card_attempts(session)
+        charges = await self._charges(session)
+        attempts = _card_attempts(session, charges)
         if session.status == "open" and attempts >= _allowed_attempts(session):
             session = await self._expire(session)
-        return self._to_provider_payment(session, attempts)
+        return self._to_provider_payment(session, attempts, _succeeded_at(charges))
 
     async def cancel_payment(self, payment_id: str) -> ProviderPayment:
         """Cancel an unpaid payment. Raises NoSuchPayment, ProviderFailure."""
@@ -226,7 +230,8 @@ class StripeProvider:
             return stripe_saved_methods.to_provider_payment(await self._saved_methods.cancel_intent(session))
         if session.status == "open":
             session = await self._expire(session)
-        return self._to_provider_payment(session, await self._card_attempts(session))
+        charges = await self._charges(session)
+        return self._to_provider_payment(session, _card_attempts(session, charges), _succeeded_at(charges))
 
     async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
         """Charge a saved card, or return the charge made earlier. Raises PaymentMethodGone, ProviderFailure."""
@@ -415,15 +420,15 @@ class StripeProvider:
             else parse_response(answer, CheckoutSessionList).data[0]
         )
 
-    async def _card_attempts(self, session: CheckoutSession) -> int:
-        """The number of card attempts: each leaves a charge, or an error if its bank was never contacted."""
+    async def _charges(self, session: CheckoutSession) -> list[Charge]:
+        """The charges of a session, newest first."""
         intent = session.payment_intent
         if intent is None:
-            return 0
+            return []
         asked: ChargeListParams = {"payment_intent": intent.id, "limit": _PAGE}
         with translate_stripe_errors("tries"):
             answer = await self._line.client.v1.charges.list_async(asked)
-        return max(len(parse_response(answer, ChargeList).data), int(intent.last_payment_error is not None))
+        return parse_response(answer, ChargeList).data
 
     async def _expire(self, session: CheckoutSession) -> CheckoutSession:
         """Expire an open session; if it was paid at the same moment, return it as paid."""
@@ -437,7 +442,9 @@ class StripeProvider:
             return ended
         return parse_response(answer, CheckoutSession)
 
-    def _to_provider_payment(self, session: CheckoutSession, attempts: int) -> ProviderPayment:
+    def _to_provider_payment(
+        self, session: CheckoutSession, attempts: int, succeeded_at: datetime | None
+    ) -> ProviderPayment:
         intent, url = session.payment_intent, session.url
         if url is not None and not url.startswith(self._origin + "/"):
             raise ProviderFailure("Stripe's payment page is at an unexpected address")
@@ -459,6 +466,7 @@ class StripeProvider:
             session.livemode,
             ours=not others,
             payment_method=saved,
+            succeeded_at=succeeded_at if status is ProviderStatus.SUCCEEDED else None,
         )
 
 
@@ -496,6 +504,21 @@ def _session_params(order: PaymentRequest, mark: str) -> SessionCreateParams:
         params["customer_email"] = use.email
         params["custom_text"] = {"submit": {"message": use.text}}
     return params
+
+
+def _card_attempts(session: CheckoutSession, charges: Sequence[Charge]) -> int:
+    """The number of card attempts: each leaves a charge, or an error if its bank was never contacted."""
+    intent = session.payment_intent
+    return max(len(charges), int(intent is not None and intent.last_payment_error is not None))
+
+
+def _succeeded_at(charges: Sequence[Charge]) -> datetime | None:
+    """When the successful charge of a session succeeded; None if its payment method does not succeed at once."""
+    for one in charges:
+        method = one.payment_method_details
+        if one.status == "succeeded" and method is not None and method.type in _PAID_AT_ONCE:
+            return datetime.fromtimestamp(one.created, UTC)
+    return None
 
 
 def _allowed_attempts(session: CheckoutSession) -> int:

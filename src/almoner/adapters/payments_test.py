@@ -104,6 +104,7 @@ class _Payment(msgspec.Struct, frozen=True, rename="camel"):
     attempts: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
     last_decline: str | None = None
     payment_method: _PaymentMethod | None = None
+    succeeded_at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     livemode: bool = False
 
 
@@ -397,6 +398,7 @@ def _parse_payment(content: bytes) -> ProviderPayment:
         shown.livemode,
         payment_method=_saved(shown.payment_method) if shown.payment_method else None,
         decline=_decline(shown),
+        succeeded_at=shown.succeeded_at and shown.succeeded_at.astimezone(UTC),
     )
 
 

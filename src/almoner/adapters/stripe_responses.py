@@ -42,9 +42,10 @@ class PaymentIntent(msgspec.Struct, frozen=True):
 
 
 class OffSessionIntent(PaymentIntent, frozen=True, kw_only=True):
-    """A PaymentIntent that charges a saved payment method."""
+    """A PaymentIntent that charges a saved payment method, at once when it is ``created``."""
 
     amount: Amount
+    created: int
     livemode: bool
     metadata: dict[str, str]
 
@@ -114,12 +115,21 @@ class CheckoutSessionList(msgspec.Struct, frozen=True):
     data: list[CheckoutSession]
 
 
-class ChargeReference(msgspec.Struct, frozen=True):
+class ChargeMethod(msgspec.Struct, frozen=True):
+    type: str
+
+
+class Charge(msgspec.Struct, frozen=True):
+    """A charge attempt: of a card, it succeeds or fails when it is ``created``."""
+
     id: str
+    created: int
+    status: str
+    payment_method_details: ChargeMethod | None = None
 
 
 class ChargeList(msgspec.Struct, frozen=True):
-    data: list[ChargeReference]
+    data: list[Charge]
 
 
 class Refund(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ Each saved card has a Customer of its own, who is deleted with it. Stripe links 
 the donor agreed by Customer and PaymentMethod.
 """
 
+from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
@@ -246,6 +247,7 @@ def to_provider_payment(intent: OffSessionIntent) -> ProviderPayment:
         intent.livemode,
         ours=not any((intent.on_behalf_of, intent.transfer_data, intent.application)),
         decline=_decline(intent) if status is ProviderStatus.FAILED else None,
+        succeeded_at=datetime.fromtimestamp(intent.created, UTC) if paid else None,
     )
 
 

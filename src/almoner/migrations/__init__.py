@@ -24,7 +24,7 @@ BASELINE_REVISION = f"r0001_{_BASELINE_SHA256[:12]}"
 """Named by its content: it is rewritten until 0.1.0 is released, and a database made by another one must be refused."""
 _LATER = sorted(file.name.partition("_")[0] for file in (_FOLDER / "versions").glob("r[0-9]*_*.py"))[1:]
 REVISIONS = (BASELINE_REVISION, *_LATER)
-_OLDEST_USABLE_REVISION = "r0011"
+_OLDEST_USABLE_REVISION = "r0012"
 """This code works over a database at this revision or a later one: raised by a release that reads what it adds."""
 _OLDEST_COMPATIBLE_REVISION = BASELINE_REVISION
 """Code that ends at this revision or a later one works over the newest: raised by a release that takes away."""

@@ -130,6 +130,7 @@ class PaymentResponse(msgspec.Struct, frozen=True, rename="camel"):
     last_decline: str | None
     card: CardResponse | None
     payment_method: PaymentMethodResponse | None
+    succeeded_at: datetime | None
     livemode: bool = False
 
 
@@ -395,6 +396,7 @@ class MerchantApi:
             last_decline=payment.last_decline,
             card=CardResponse(payment.brand, payment.last_four) if payment.brand and payment.last_four else None,
             payment_method=_method_response(saved) if saved else None,
+            succeeded_at=payment.updated_at if payment.status == "succeeded" else None,
         )
         return _json_response(out)
 

@@ -91,7 +91,8 @@ class Payment:
     """One payment as the provider keeps it. ``amount`` in minor units.
 
     ``agreement``: what the card is saved for once it is paid. ``payment_method_id``: the card that was saved, or is
-    charged. ``first_payment_id``: of a charge, in which the donor agreed to it.
+    charged. ``first_payment_id``: of a charge, in which the donor agreed to it. ``updated_at``: when the status last
+    changed; None before it is stored.
     """
 
     id: str
@@ -117,6 +118,7 @@ class Payment:
     email: str | None = None
     payment_method_id: str | None = None
     first_payment_id: str | None = None
+    updated_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

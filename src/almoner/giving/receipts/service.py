@@ -75,13 +75,15 @@ async def issue_receipt(tx: Tx, partner: Partner, donation_id: UUID, received_at
 
 
 async def _received_at(tx: Tx, payment_id: UUID, recorded_at: datetime) -> datetime:
-    """When a payment was received: for a bank transfer, on the day that the bank states, however late it was imported.
+    """When a payment was received: when the provider or the bank says so, however late we learned of it.
 
-    ``recorded_at``: when we recorded it. The bank states no time: noon of its day.
+    ``recorded_at``: when we recorded it. A bank states the day of a transfer and no time: noon of that day.
     """
     payment = await payments.find(tx, payment_id)
-    if payment is None or payment.provider != BANK_TRANSFER:
+    if payment is None:
         return recorded_at
+    if payment.provider != BANK_TRANSFER:
+        return payment.succeeded_at or recorded_at
     day = await settlements.find_payment_settled_on(tx, payment_id)
     if day is None or day >= tx.deployment.date_in_issuer_time_zone(recorded_at):
         return recorded_at

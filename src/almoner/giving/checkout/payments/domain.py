@@ -31,6 +31,7 @@ BANK_TRANSFER: Final = "bank_transfer"
 
 TRANSFER_LIFETIME: Final = timedelta(days=30)  # settled 5: once the donor has confirmed it
 MAX_TRIES: Final = 5  # H6: cards tried on one payment, and in one session
+_CLOCK_SKEW: Final = timedelta(minutes=1)
 
 
 class ProviderStatus(StrEnum):
@@ -64,7 +65,8 @@ class Payment:
 
     ``attempts``: card attempts that we know of; ``max_attempts``: their limit (H6). ``pages_url``, ``api_url``: our own
     base URLs when it started, so that a repeated call is identical (I6). ``off_session``: a saved payment method is
-    charged without the donor. ``called_at``: when the provider was first called.
+    charged without the donor. ``called_at``: when the provider was first called. ``succeeded_at``: when the provider
+    says that it succeeded; None if unknown or not plausible, and then our own time counts.
     """
 
     id: UUID
@@ -83,6 +85,7 @@ class Payment:
     api_url: str
     off_session: bool = False
     called_at: datetime | None = None
+    succeeded_at: datetime | None = None
 
     @property
     def is_payable(self) -> bool:
@@ -138,7 +141,8 @@ class ProviderPayment:
 
     ``url``: None if it can no longer be paid there. ``attempts``: card attempts. ``live``: whether it is real money.
     ``ours``: whether it goes to our own account there. ``payment_method``: the saved payment method, once paid.
-    ``decline``: why a saved payment method was not charged.
+    ``decline``: why a saved payment method was not charged. ``succeeded_at``: when it succeeded, if the
+    provider says so.
     """
 
     id: str
@@ -151,6 +155,7 @@ class ProviderPayment:
     ours: bool = True
     payment_method: SavedPaymentMethod | None = None
     decline: Decline | None = None
+    succeeded_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +300,17 @@ def find_unrecognised_payment_reason(
     if provider_payment.live is not is_live_mode:
         return UnallocatedReason.OTHER_MODE
     return None if provider_payment.ours else UnallocatedReason.OTHER_ACCOUNT
+
+
+def plausible_success_time(payment: Payment, stated_at: datetime | None, now: datetime) -> datetime | None:
+    """When an attempt succeeded, as its provider states; None if that is before the attempt or in the future.
+
+    A provider's clock may be a little behind ours, and some state whole seconds.
+    """
+    if stated_at is None or stated_at < payment.created_at - _CLOCK_SKEW:
+        return None
+    succeeded_at = max(stated_at, payment.created_at)
+    return succeeded_at if succeeded_at <= now else None
 
 
 def payment_mismatch_reason(

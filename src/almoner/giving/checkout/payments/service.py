@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.checkout.payments import store
+from almoner.giving.checkout.payments import domain, store
 from almoner.giving.checkout.payments.domain import (
     BANK_TRANSFER,
     Payment,
@@ -129,7 +129,9 @@ async def update_attempt_status(
     tx: Tx, payment: Payment, target_status: str, provider_payment: ProviderPayment
 ) -> bool:
     """Move an attempt to a new status; False if its state does not allow it."""
-    return await store.update_status(tx, payment.id, target_status, provider_payment)
+    stated_at = provider_payment.succeeded_at if target_status == "succeeded" else None
+    succeeded_at = domain.plausible_success_time(payment, stated_at, tx.now)
+    return await store.update_status(tx, payment.id, target_status, provider_payment, succeeded_at)
 
 
 async def record_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:

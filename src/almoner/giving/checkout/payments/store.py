@@ -1,6 +1,7 @@
 """SQL for payments and provider webhooks, found by donation or provider, never by partner."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from uuid import UUID
 
 from asyncpg import Record
@@ -11,7 +12,7 @@ from almoner.platform.database.transactions import Tx
 
 _COLUMNS = (
     "id, donation_id, provider, provider_payment, url, status, amount_minor, currency, description, language, "
-    "attempts, created_at, max_attempts, pages_url, api_url, off_session, called_at"
+    "attempts, created_at, max_attempts, pages_url, api_url, off_session, called_at, succeeded_at"
 )
 
 
@@ -33,6 +34,7 @@ def _payment(row: Record) -> Payment:
         row["api_url"],
         row["off_session"],
         row["called_at"],
+        row["succeeded_at"],
     )
 
 
@@ -158,14 +160,20 @@ async def count_card_attempts(tx: Tx, donation_id: UUID) -> int:
     )
 
 
-async def update_status(tx: Tx, payment_id: UUID, target_status: str, provider_payment: ProviderPayment) -> bool:
+async def update_status(
+    tx: Tx,
+    payment_id: UUID,
+    target_status: str,
+    provider_payment: ProviderPayment,
+    succeeded_at: datetime | None = None,
+) -> bool:
     """Update an attempt's status and provider data; False if the transition is not allowed."""
     return bool(
         await tx.fetchval(
             """
             update payment
             set status = $2, provider_payment = coalesce(provider_payment, $4), url = coalesce(url, $5), attempts = $6,
-                status_changed_at = $7
+                status_changed_at = $7, succeeded_at = $8
             where id = $1 and status = any($3) returning true
             """,
             payment_id,
@@ -175,6 +183,7 @@ async def update_status(tx: Tx, payment_id: UUID, target_status: str, provider_p
             provider_payment.url,
             provider_payment.attempts,
             tx.now,
+            succeeded_at,
         )
     )
 
