@@ -23,6 +23,7 @@ from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.gift_aid_world import HOME
 from tests.support.giving import Giving, gift, open_session
+from tests.support.operators import operator, signed_in
 from tests.support.service import Service, serving
 from tests.support.transfers import begun, came, reference, stated
 
@@ -144,6 +145,23 @@ async def test_a_card_payment_of_a_tax_years_last_evening_is_claimed_for_that_ye
         await told(giving)
         [listed] = await charity.written(await charity.drafted())
     assert listed.split(",")[-2:] == ["05/04/27", "25.00"]
+
+
+async def test_what_was_posted_on_new_years_eve_is_in_the_books_of_december(in_new_york: Service) -> None:
+    service = in_new_york
+    service.clock.advance_to(NEW_YEARS_EVE)
+    await factories.donation(service, service.client((await service.tenant()).secret))
+    desk = await signed_in(service, await operator(service, "finance"))
+    home = "/operator"
+    account = await desk.open(f"{home}/ledger/account?key=provider_clearing:USD:test&month=2026-12")
+    assert "By day (America/New_York)" in account.text
+    assert "2026-12-31" in account.text
+    assert "2027-01" not in (await desk.open(f"{home}/month-end")).text
+    path = f"{home}/ledger/export"
+    await desk.get(path)
+    kept = (await desk.post(path, {"from": "2026-12-31", "to": "2026-12-31", "format": "beancount"})).text
+    assert kept.count("2026-12-31 *") == 1
+    assert "2027-01-01 balance" in kept
 
 
 async def test_a_transfer_of_the_first_morning_of_a_tax_year_is_of_that_year(empty_database: TestDatabase) -> None:

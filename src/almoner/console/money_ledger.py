@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Final
 from uuid import UUID
@@ -113,7 +113,7 @@ class LedgerPages:
             found = await ledger.find_balance_by_key(tx, key)
             if found is None:
                 raise NotFound
-            days = await ledger.list_day_totals_of_account(tx, key, *_bounds(month)) if month else None
+            days = await ledger.list_day_totals_of_account(tx, key, *self._bounds(month)) if month else None
             page = await ledger.list_transfers_of_account(
                 tx, key, days, int(before) if before.isdecimal() and len(before) < 19 else None, _PAGE + 1
             )
@@ -130,12 +130,25 @@ class LedgerPages:
             currency=found.account.currency,
             month=month,
             months=self._months(),
+            ledger_time_zone=self._context.db.deployment.time_zone,
             following=shown[-1].id if len(page) > _PAGE else None,
         )
 
+    def _today(self) -> date:
+        deployment = self._context.db.deployment
+        return deployment.date_in_issuer_time_zone(deployment.clock.now())
+
+    def _bounds(self, month: date) -> tuple[datetime, datetime]:
+        return self._bounds_of_days(month, (month + timedelta(days=32)).replace(day=1) - timedelta(days=1))
+
+    def _bounds_of_days(self, first: date, last: date) -> tuple[datetime, datetime]:
+        """The first moment of the days, and the first after them, in the issuer's time zone."""
+        zone = self._context.db.deployment.time_zone
+        return datetime.combine(first, time(), zone), datetime.combine(last + timedelta(days=1), time(), zone)
+
     def _months(self) -> list[date]:
         """The last twelve months to choose from, newest first."""
-        day = self._context.db.deployment.clock.now().date().replace(day=1)
+        day = self._today().replace(day=1)
         found = []
         for _ in range(12):
             found.append(day)
@@ -174,13 +187,14 @@ class LedgerPages:
                 problems["format"] = "Choose a format."
             if first and last and not problems:
                 return await self._download(visitor, first, last, kind)
-        month = (self._context.db.deployment.clock.now().date().replace(day=1) - timedelta(days=1)).replace(day=1)
+        month = (self._today().replace(day=1) - timedelta(days=1)).replace(day=1)
         ends = (month + timedelta(days=32)).replace(day=1) - timedelta(days=1)
         return await self._context.render_console_page(
             visitor,
             "money_export.html",
             status=422 if problems else 200,
             problems=problems,
+            ledger_time_zone=self._context.db.deployment.time_zone,
             typed={
                 "from": visitor.form_value("from") or month.isoformat(),
                 "to": visitor.form_value("to") or ends.isoformat(),
@@ -189,7 +203,7 @@ class LedgerPages:
         )
 
     async def _download(self, visitor: SignedInRequest, first: date, last: date, kind: str) -> Response:
-        since, until = _bounds_of_days(first, last)
+        since, until = self._bounds_of_days(first, last)
         async with self._context.db.write() as tx:
             await ActingOperator(self._context, visitor).record_audit_entry(
                 tx, DEPLOYMENT, "ledger.exported", f"{first}/{last}", format=kind
@@ -248,8 +262,9 @@ class LedgerPages:
         moved[debit] = moved.get(debit, 0) + one.minor
         moved[credit] = moved.get(credit, 0) - one.minor
         amount = f"{_decimal(one.minor, one.currency):f} {one.currency}"
+        day = self._context.db.deployment.date_in_issuer_time_zone(one.posted_at)
         return (
-            f'{one.posted_at:%Y-%m-%d} * "{humanise_field_name(one.kind.value)}" ^{one.owner_id}\n'
+            f'{day} * "{humanise_field_name(one.kind.value)}" ^{one.owner_id}\n'
             f'  transfer: "{one.id}"\n  {debit}  {amount}\n  {credit}  -{amount}\n\n'
         )
 
@@ -339,14 +354,6 @@ def _day(text: str) -> date | None:
         return parse_calendar_day(text.strip())
     except ValueError:
         return None
-
-
-def _bounds(month: date) -> tuple[datetime, datetime]:
-    return _bounds_of_days(month, (month + timedelta(days=32)).replace(day=1) - timedelta(days=1))
-
-
-def _bounds_of_days(first: date, last: date) -> tuple[datetime, datetime]:
-    return datetime.combine(first, time(), UTC), datetime.combine(last + timedelta(days=1), time(), UTC)
 
 
 def _beancount_head(first: date, balances: dict[str, AccountBalance]) -> Iterator[str]:

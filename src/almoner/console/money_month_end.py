@@ -50,7 +50,8 @@ class MonthEndPages:
 
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show the month-end steps. Default: those of last month."""
-        this = self._context.db.deployment.clock.now().date().replace(day=1)
+        deployment = self._context.db.deployment
+        this = deployment.date_in_issuer_time_zone(deployment.clock.now()).replace(day=1)
         month = _month(visitor.query.get("month"), (this - _DAY).replace(day=1))
         async with self._context.db.read() as tx:
             steps = await self._steps(tx, visitor, month)

@@ -1,7 +1,7 @@
 """SQL for the ledger. Ledger rows belong to no partner: partners see records, never accounts."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, time, timedelta
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from almoner.platform.database import keyset
 from almoner.platform.database.conditions import SqlConditions
 from almoner.platform.database.transactions import Tx
 
+_DAY: Final = timedelta(days=1)
 _ACCOUNT: Final = "kind, currency, provider, organisation_id"
 
 _INSERT: Final = """
@@ -185,12 +186,15 @@ def _posted(row: Record) -> PostedTransfer:
 async def list_transfers_of_account(
     tx: Tx, account_key: str, days: Sequence[DayTotals] | None, before_id: int | None, limit: int
 ) -> list[PostedTransfer]:
-    """The newest transfers of an account before the given one, of these days or of all."""
+    """The newest transfers of an account before the given one, from the first to the last of these days or of all."""
     where = SqlConditions(bound=1)
     if days is not None:  # IDs are in the order of posting, or nearly: the account's index finds a month of long ago
         where.add("id >= {}", min((day.first_id for day in days), default=0))
         where.add("id <= {}", max((day.last_id for day in days), default=0))
-        where.add("(posted_at at time zone 'UTC')::date = any({})", [day.on for day in days])
+    if days:
+        zone = tx.deployment.time_zone
+        where.add("posted_at >= {}", datetime.combine(days[0].on, time(), zone))
+        where.add("posted_at < {}", datetime.combine(days[-1].on + _DAY, time(), zone))
     if before_id is not None:
         where.add("id < {}", before_id)
     transfers = _OF_ACCOUNT.format(where=where.sql or "true", limit=int(limit))
@@ -207,10 +211,13 @@ async def list_transfers_caused_by(tx: Tx, record_ids: Sequence[UUID]) -> list[P
 
 
 async def list_day_totals_of_account(tx: Tx, account_key: str, since: datetime, until: datetime) -> list[DayTotals]:
-    """The debits and credits of an account by day (UTC)."""
+    """The debits and credits of an account by day, in the issuer's time zone."""
+    first = tx.deployment.date_in_issuer_time_zone(since)
+    days = (tx.deployment.date_in_issuer_time_zone(until) - first).days + 1
+    starts = [datetime.combine(first + day * _DAY, time(), tx.deployment.time_zone) for day in range(days)]
     rows = await tx.fetch(
         """
-        select (t.posted_at at time zone 'UTC')::date, count(*)::int,
+        select width_bucket(t.posted_at, $4::timestamptz[]), count(*)::int,
                sum(case when t.debit_account_id = a.id then t.amount_minor else 0 end)::bigint,
                sum(case when t.credit_account_id = a.id then t.amount_minor else 0 end)::bigint, min(t.id), max(t.id)
         from ledger_account a join ledger_transfer t on a.id in (t.debit_account_id, t.credit_account_id)
@@ -219,8 +226,9 @@ async def list_day_totals_of_account(tx: Tx, account_key: str, since: datetime, 
         account_key,
         since,
         until,
+        starts,
     )
-    return [DayTotals(*row) for row in rows]
+    return [DayTotals(first + (row[0] - 1) * _DAY, *row[1:]) for row in rows]
 
 
 class TransferRange(NamedTuple):
