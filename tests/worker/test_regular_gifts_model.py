@@ -176,8 +176,6 @@ class World:
         successor = ModelNonprofit(await factories.nonprofit(self.service))
         self.nonprofits.append(successor)
         await self._succeed(nonprofit, successor)
-        for model in self.plans.values():
-            model.propose()
 
     async def part(self) -> None:
         """The register takes a merger back: whoever did not agree to the other nonprofit may resume."""
@@ -194,6 +192,8 @@ class World:
                 tx.ids.decode("organisation", successor.id) if successor else None,
             )
             await outbox.emit_internal_event(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
+        for model in self.plans.values():  # a plan may be with a nonprofit that was merged before it came there
+            model.propose()
 
     async def work(self) -> None:
         """The service does what is due; a broken line to the provider is tried again a minute later."""
