@@ -90,6 +90,13 @@ def test_websites_are_cleaned() -> None:
     assert taken(body(Charity_Website="jane@harbour.example")).one.websites == []
 
 
+def test_countries_by_name_are_not_taken_for_codes() -> None:
+    reading = taken(body(Operating_Countries="KENYA, FIJI"))
+    assert reading.one.facts.get("Operating_Countries") is None
+    assert [lost.column for lost in reading.unread] == ["Operating_Countries"]
+    assert taken(body(Operating_Countries="BGD, KEN;FJI")).one.facts["Operating_Countries"] == ["BGD", "KEN", "FJI"]
+
+
 @pytest.mark.parametrize(
     ("written", "kept"),
     [

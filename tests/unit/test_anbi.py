@@ -49,6 +49,12 @@ def test_an_end_that_is_no_day_tells_neither_that_it_stands_nor_that_it_ended() 
     assert bad.number == "123456782"
 
 
+@pytest.mark.parametrize("end", ["99991231", "9999-12-31", "00010101", "00000000"])
+def test_an_end_that_is_not_in_sight_is_none(end: str) -> None:
+    entry = read(AnbiReader(), f"<a>{record(fiscaalNummer='123456782', naam='A', eindDatum=end)}</a>").one
+    assert (entry.active, entry.until, entry.facts) == (True, None, {})
+
+
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
 def test_a_body_stands_when_one_of_its_rulings_does(order: tuple[int, ...]) -> None:
     number = {"fiscaalNummer": "123456782"}

@@ -185,7 +185,7 @@ class _Columns:
 
     def _facts(self, row: TableRow, name: str, more: dict[str, str]) -> dict[str, object]:
         established = self._reading.read_date(_ESTABLISHED, more[_ESTABLISHED])
-        countries = re.findall(r"[A-Z]{3}", more["Operating_Countries"])
+        countries = re.findall(r"\b[A-Z]{3}\b", more["Operating_Countries"])
         if more["Operating_Countries"] and not countries:
             self._reading.report_unreadable_value("Operating_Countries", more["Operating_Countries"])
         return {

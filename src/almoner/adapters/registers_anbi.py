@@ -19,6 +19,7 @@ from almoner.adapters.registers_values import (
     drop_empty_facts,
     format_date,
     format_rejected_row_content,
+    is_no_date,
     parse_date,
     parse_websites,
     redact_non_numeric_text,
@@ -36,6 +37,7 @@ _READ_ELEMENTS: Final = frozenset(
 
 _NUMBER: Final = re.compile(r"[0-9]{9}", re.ASCII)
 _WINDING_UP: Final = re.compile(r"\bin liquidatie\b", re.IGNORECASE)
+_NO_END: Final = re.compile(r"9999-?12-?31.*")
 _LONGEST: Final = 10_000
 """The maximum number of characters kept of an element."""
 _DEEPEST: Final = 50
@@ -146,6 +148,8 @@ def _entry(
     line: int, stated: dict[str, str], file: int, reading: ValueReader
 ) -> RegisterEntry | RejectedRow | RowWithoutNumber:
     number, name, ended = stated.get(NUMBER, ""), stated.get(_NAME, ""), stated.get(_END_DATE, "")
+    if is_no_date(ended) or _NO_END.fullmatch(ended):
+        ended = ""
     ends = parse_date(ended)
     if not number:
         return RowWithoutNumber(line, file, name)

@@ -121,6 +121,11 @@ def _date_of(year: int, month: int, day: int) -> datetime | None:
         return None
 
 
+def is_no_date(text: str) -> bool:
+    """Whether a text is how registers write an unknown date."""
+    return not text or _NO_DAY.fullmatch(text) is not None
+
+
 def format_date(at: datetime | None) -> str | None:
     """A date as stored in facts: ``2013-06-17``."""
     return at.date().isoformat() if at else None
@@ -182,7 +187,7 @@ class ValueReader:
         """Read a date in any format; None if it is empty or unreadable."""
         if not text or (found := parse_date(text)) is not None:
             return found if text else None
-        if not _NO_DAY.fullmatch(text):
+        if not is_no_date(text):
             self.report_unreadable_value(column, text)
         return None
 
