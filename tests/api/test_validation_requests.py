@@ -1,6 +1,7 @@
 """Validation requests on the wire (spec 2.3, 4.3; settled 4, 5 and 8)."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from tests.support.validation import (
     simulate,
     told,
 )
+from tests.support.written_register import Loader, Written, entry
 
 NOTHING = dict.fromkeys(("email", "addressLine1", "addressLine2", "city", "state", "postal", "usaGroupExempt"))
 UNDECIDED = dict.fromkeys(("deletedAt", "acceptedAt", "rejectedAt", "rejectionReason", "rejectionReasonCode"))
@@ -103,6 +105,29 @@ async def test_a_registry_is_named_by_its_id_code_or_name(service: Service, api:
 async def test_registries_are_understood_by_other_names(api: Client, country: str, name: str, number: str) -> None:
     made = await requested(api, registryName=name, registryId=number, countryCode=country)
     assert (made["registryName"], made["registryId"]) == (name, number)
+
+
+async def test_a_number_of_none_of_the_registries_that_are_meant_is_explained_for_each(api: Client) -> None:
+    _, code, reasons = await refused(api, registryName="register of charities", countryCode="GBR", registryId="SC04238")
+    assert code == "validation_request/invalid_registry_id"
+    explained = [reason.partition(": ")[0] for reason in reasons if reason.startswith("body.registryId")]
+    assert explained == [f"body.registryId is malformed in {register}" for register in ("CCEW", "CCNI", "OSCR")]
+    assert "a leading zero may be missing: SC004238?" in reasons
+
+
+async def test_of_two_registries_that_list_a_number_the_one_with_the_name_is_meant(
+    service: Service, api: Client, tmp_path: Path
+) -> None:
+    loader, day = Loader(service.db, tmp_path), service.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    for code, name in (("CCEW", "Anglesey Lifeboat Trust"), ("CCNI", "Rathlin Island Ferry Fund")):
+        await loader.load(Written(f"{code.lower()}-both", code), day, entry("109871", name))
+    for code, name in (("CCEW", "Anglesey Lifeboat Trust"), ("CCNI", "Rathlin Island Ferry Fund")):
+        made = await decided(
+            service, api, name=name, registryName="Charity Commission", registryId="109871", countryCode="GBR"
+        )
+        (evaluation,) = await evidence(service, made)
+        (register,) = (step for step in evaluation.steps if step.name == "register")
+        assert register.facts["register"] == code
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ Every change locks the row first. A decision sends the partner one event with th
 (settled 6).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 from uuid import UUID
@@ -25,6 +25,7 @@ from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.http.paging import Position, RequestedPage
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind
+from almoner.screening.matching import service as matching
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
@@ -102,13 +103,33 @@ async def _identify_registry(tx: Tx, nonprofit_details: NonprofitDetails) -> tup
         for registry in named
     ]
     possible = [(registry, check) for registry, check in checked if check.key is not None]
-    for registry, check in possible if len(possible) > 1 else ():
-        if check.key and await organisations.find_record_by_number_even_if_merged(tx, registry.id, check.key):
-            return registry, check
+    if len(possible) > 1:
+        return await _choose_registry(tx, nonprofit_details.name, possible)
     if possible:
         return possible[0]
-    check = checked[0][1]
-    raise InvalidRegistryId(f"body.registryId is {check.verdict}: {check.reason}", *check.suggested_numbers)
+    raise InvalidRegistryId(*_describe_invalid_number(checked))
+
+
+async def _choose_registry(
+    tx: Tx, name: str, possible: Sequence[tuple[Registry, IdentifierCheck]]
+) -> tuple[Registry, IdentifierCheck]:
+    """Of several registries, the one that lists the number, under the most similar name; else the first."""
+    best, chosen = -1.0, possible[0]
+    for registry, check in possible:
+        assert check.key is not None, "each of them may have given the number"
+        if listed := await organisations.find_record_by_number_even_if_merged(tx, registry.id, check.key):
+            score = matching.best_name_similarity([name], listed.registered_names).score
+            if score > best:
+                best, chosen = score, (registry, check)
+    return chosen
+
+
+def _describe_invalid_number(checked: Sequence[tuple[Registry, IdentifierCheck]]) -> Iterator[str]:
+    """Why it is no number of any of these registries, which are named if there are several."""
+    for registry, check in checked:
+        place = f" in {registry.code}" if len(checked) > 1 else ""
+        yield f"body.registryId is {check.verdict}{place}: {check.reason}"
+        yield from check.suggested_numbers
 
 
 async def correct_registry_number(
