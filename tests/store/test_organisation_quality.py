@@ -135,6 +135,8 @@ async def found(db: Database, text: str, filters: OrganisationFilters | None = N
         ("smithsonianinstitution", "SMITHSONIAN INSTITUTION"),
         ("smith sonian institution", "SMITHSONIAN INSTITUTION"),
         ("smithsonian washington", "SMITHSONIAN INSTITUTION"),
+        ("letter carriers wyoming", "NATL ASSN OF LETTER CARRIERS"),
+        ("saint lukes hospital idaho", "SAINT LUKES HOSPITAL FOUNDATION"),
         ("brolligraphy museums", "SMITHSONIAN INSTITUTION"),
         ("national guad hard of iraq medicine bow", "NATIONAL GUARD OF IRAQ"),  # one word too many, with the place
         ("83-9990001", "4H CLUB 2024"),
@@ -163,6 +165,17 @@ async def test_a_place_tells_bodies_of_one_name_apart(known: Database, place: st
     assert first.registry_number == "700000000"
     if place != "dallsa":
         assert answer.rankings[first.id].found_by == "place"
+
+
+async def test_a_state_is_found_by_its_name_and_its_code(known: Database) -> None:
+    for state in ("wy", "wyoming", "Wyoming "):
+        async with known.read() as tx:
+            answer = await organisations.search_by_text(
+                tx, NOBODY, OrganisationFilters(), f"letter carriers {state}", 0, 25, best_first=True
+            )
+        first = answer.organisations[0]
+        assert (first.name, answer.rankings[first.id].found_by) == ("NATL ASSN OF LETTER CARRIERS", "place"), state
+        assert answer.similar_results_only is False, state
 
 
 async def test_that_very_name_then_active_then_central_bodies_are_first(known: Database) -> None:

@@ -323,6 +323,25 @@ def test_a_place_that_is_typed_counts_for_the_body_that_is_there() -> None:
     assert (placed.found_by, placed.likeness, placed.has_words_as_typed) == ("place", 100, True)
 
 
+def test_a_state_that_is_typed_beside_a_name_is_found_by_its_code() -> None:
+    heard = WordSuggestions({"food": 9, "bank": 8, "wyoming": 2, "wy": 5, "york": 3, "ny": 7})
+    *_, wyoming = spelling.build_query_terms(SearchQuery.parse("food bank wyoming"), heard)
+    assert (wyoming.name_query(), wyoming.other_fields_query(), wyoming.weight) == (
+        "('wyoming')",
+        "(('@wyoming' | '@wy') | ('#wyoming'))",
+        7,
+    )
+    assert wyoming.name_or_place_query() == "(('wyoming') | ('@wyoming' | '@wy'))"
+    assert SearchQuery.parse("food bank new york").state_codes == {"new": "ny", "york": "ny"}
+    assert SearchQuery.parse("west virginia food bank").state_codes == {"west": "wv", "virginia": "wv"}
+    for typed in ("wyoming", "new york", "mass food bank", "food bank wyo"):
+        assert SearchQuery.parse(typed).state_codes == {}, typed
+    here, there = candidate(2, "food bank", place="casper wy 82601"), candidate(1, "food bank", place="waco tx 76701")
+    assert order("food bank wyoming", there, here) == [2, 1]
+    (placed,) = ResultRanker(SearchQuery.parse("food bank wyoming")).rank_candidates([here])
+    assert (placed.found_by, placed.likeness, placed.has_words_as_typed) == ("place", 100, True)
+
+
 @given(lists(tuples(sampled_from(["red cross", "red cros", "the red cross", "cross"]), integers(0, 309)), max_size=8))
 def test_the_order_does_not_depend_on_how_candidates_came(made: list[tuple[str, int]]) -> None:
     several = [candidate(nth, name, rank=rank) for nth, (name, rank) in enumerate(made)]

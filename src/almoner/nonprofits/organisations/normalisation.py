@@ -1,13 +1,14 @@
 """Words of names and of queries, in one form: ASCII, lower case, accents and other scripts transliterated."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from anyascii import anyascii
 
 from almoner.kit.scripts import unicode_scripts_in_text
+from almoner.kit.state_codes import STATE_CODES_BY_FULL_NAME
 from almoner.kit.text import replace_pictographs
 
 _APOSTROPHES: Final = re.compile(r"['`\u2018\u2019\u02bc]")
@@ -93,12 +94,28 @@ def _truncate_words(found: Iterable[str]) -> Iterator[str]:
         room -= len(word)
 
 
+_MAX_STATE_WORDS: Final = max(len(name.split()) for name in STATE_CODES_BY_FULL_NAME)
+
+
+def _state_codes(words: Sequence[str], required: Sequence[str]) -> dict[str, str]:
+    """For each required word of a state's name, its code: WYOMING -> WY, both NEW and YORK -> NY."""
+    found: dict[str, str] = {}
+    for length in range(min(_MAX_STATE_WORDS, len(words)), 0, -1):
+        for start in range(len(words) - length + 1):
+            run = words[start : start + length]
+            if (code := STATE_CODES_BY_FULL_NAME.get(" ".join(run))) and found.keys().isdisjoint(run):
+                found |= dict.fromkeys(run, code)
+    codes = {word: code for word, code in found.items() if word in required}
+    return codes if len(codes) < len(required) else {}
+
+
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
     """A parsed search query.
 
     ``required_words``: words that a result must have. ``incomplete_word``: the last word, if it may be incomplete.
     ``may_have_initials``: its letters are Latin. The few consonants of a romanised word are initials of many names.
+    ``state_codes``: for each word of the name of a state or province that is typed beside other words, its code.
     """
 
     text: str
@@ -106,6 +123,7 @@ class SearchQuery:
     required_words: tuple[str, ...]
     incomplete_word: str | None
     may_have_initials: bool
+    state_codes: Mapping[str, str]
 
     @classmethod
     def parse(cls, text: str) -> "SearchQuery":
@@ -117,7 +135,8 @@ class SearchQuery:
             strong.pop()
         needed = strong or list(dict.fromkeys(found))
         latin = text.isascii() or unicode_scripts_in_text(text[:MAX_QUERY_LETTERS]) <= {"LATIN"}
-        return cls(" ".join(found), found, tuple(needed[:_MAX_REQUIRED_WORDS]), unfinished, latin)
+        required = tuple(needed[:_MAX_REQUIRED_WORDS])
+        return cls(" ".join(found), found, required, unfinished, latin, _state_codes(found, required))
 
     @property
     def completable_prefix(self) -> str | None:

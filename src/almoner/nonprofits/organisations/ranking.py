@@ -154,7 +154,9 @@ class ResultRanker:
             if not {*other} <= {*place}:  # a second line that is only a place is no name
                 likeness = max(likeness, name_similarity(asked, _core_name(other)))
             reported = name + other
-        if here := [word for word in place if word in query.words and word not in reported]:
+        here = [word for word in place if word in query.words and word not in reported]
+        here += [word for word, code in query.state_codes.items() if code in place and word not in (*reported, *here)]
+        if here:
             likeness = max(
                 likeness, name_similarity(asked, _core_name(name + here)), fuzz.ratio(query.text, " ".join(name + here))
             )

@@ -85,6 +85,8 @@ class QueryTerm:
     corrections: tuple[str, ...]
     weight: int
     """The total occurrences of all its alternatives."""
+    state_codes: tuple[str, ...] = ()
+    """The codes in places of the state that it names."""
 
     @property
     def is_unmatched(self) -> bool:
@@ -98,11 +100,12 @@ class QueryTerm:
     def name_or_place_query(self) -> str:
         """The tsquery for names and places."""
         everything = (*self.spellings, *self.corrections)
-        return f"({self._terms('', everything)} | {self._terms('@', everything)})"
+        return f"({self._terms('', everything)} | {self._terms('@', (*everything, *self.state_codes))})"
 
     def other_fields_query(self) -> str:
         """The tsquery for places and descriptions."""
-        return f"({self._terms('@', (*self.spellings, *self.corrections))} | {self._terms('#', self.spellings)})"
+        placed = (*self.spellings, *self.corrections, *self.state_codes)
+        return f"({self._terms('@', placed)} | {self._terms('#', self.spellings)})"
 
     def any_field_query(self) -> str:
         """The tsquery for names, places and descriptions."""
@@ -130,6 +133,7 @@ def dictionary_lookup_words(query: SearchQuery) -> list[str]:
                 *query.required_words,
                 *(other for word in query.required_words for other in abbreviations.other_spellings(word)),
                 *joined,
+                *query.state_codes.values(),
             ]
         )
     )
@@ -197,15 +201,18 @@ def build_query_terms(
 
 
 def _build_term(word: str, query: SearchQuery, matched: WordSuggestions, *, doubtful: bool) -> QueryTerm:
-    typed = [word, *(other for other in abbreviations.other_spellings(word) if other in matched.known_word_counts)]
-    weight, begins = sum(matched.known_word_counts.get(one, 0) for one in typed), False
-    if word == query.completable_prefix and matched.completions:
+    known = matched.known_word_counts
+    typed = (word, *(other for other in abbreviations.other_spellings(word) if other in known))
+    code = query.state_codes.get(word, word)
+    codes = (code,) if code != word and code in known else ()
+    weight, begins = sum(known.get(one, 0) for one in (*typed, *codes)), False
+    if word == query.completable_prefix and matched.completions and not codes:  # a state is typed in full
         weight, begins = max(weight, sum(count for _, count in matched.completions)), True
     if weight and not doubtful:
-        return QueryTerm(word, tuple(typed), begins, (), weight)
+        return QueryTerm(word, typed, begins, (), weight, codes)
     counts = dict(matched.similar_words.get(word, ()))
     repaired = rank_corrections(word, matched.similar_words.get(word, ()))
-    return QueryTerm(word, tuple(typed), begins, repaired, weight + sum(counts[other] for other in repaired))
+    return QueryTerm(word, typed, begins, repaired, weight + sum(counts[other] for other in repaired), codes)
 
 
 def likely_misspelt_words(terms: Sequence[QueryTerm]) -> list[str]:

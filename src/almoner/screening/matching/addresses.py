@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from rapidfuzz.distance import OSA
 
+from almoner.kit.state_codes import STATE_CODES
 from almoner.screening.matching import tables
 from almoner.screening.matching.domain import Party
 from almoner.screening.matching.spelling import convert_number_words, normalise_numerals, normalise_text
@@ -82,7 +83,7 @@ def parse_address(party: Party) -> ParsedAddress:
 def _parse_state(text: str | None) -> str:
     """A state by its code, if that is known: ``District of Columbia`` -> ``dc``."""
     state = normalise_text(text or "")
-    return tables.state_codes().get(state, state)
+    return STATE_CODES.get(state, state)
 
 
 def _compare_text(one: str, other: str) -> AgreementLevel:

@@ -1,4 +1,4 @@
-"""Frozen tables about words: frequencies, legal forms, synonyms, places, states, nicknames, translations."""
+"""Frozen tables about words: frequencies, legal forms, synonyms, places, nicknames, translations."""
 
 import lzma
 import re
@@ -122,21 +122,10 @@ def place_words_by_spelling() -> dict[tuple[str, ...], str]:
 
 
 @cache
-def state_codes() -> Mapping[str, str]:
-    """The code of a state or province, by its names: ``district of columbia`` -> ``dc``."""
-    return _load_spellings("states.txt", separator=", ")
-
-
-def _load_spellings(name: str, separator: str | None = None) -> Mapping[str, str]:
-    """Spellings -> their word. ``separator``: of the spellings; without it, any blanks."""
-    lines = (line.split(":") for line in _data_lines(name))
-    return {spelling: word for word, spellings in lines for spelling in spellings.strip().split(separator)}
-
-
-@cache
 def street_abbreviations() -> Mapping[str, str]:
     """Other spellings of words in addresses -> the word: ``blvd`` -> ``boulevard``."""
-    return _load_spellings("streets.txt")
+    lines = (line.split(":") for line in _data_lines("streets.txt"))
+    return {spelling: word for word, spellings in lines for spelling in spellings.split()}
 
 
 @cache
