@@ -159,3 +159,18 @@ async def test_what_cannot_be_one_organisation_is_not_merged(
     assert "already merged with another record of the same registry" in said
     assert len(await answering(publishable, one, there)) == 1, "the refused merge changed nothing"
     assert await consistent(service)
+
+
+@pytest.mark.usefixtures("dual_control")
+async def test_a_reviewer_opens_the_comparison_from_the_list_of_merges(
+    service: Service, admins: tuple[Browser, Browser]
+) -> None:
+    one = await record(service, "Whimbrel Trust", "CCEW", "1177021")
+    other = await record(service, "Whimbrel Trust Scotland", "OSCR", "SC047021")
+    await act(admins[0], f"{PATH}/{one}/merge/{other}", **NOTE)
+    reviewer = await signed_in(service, await operator(service, "reviewer"))
+    first, second = sorted((one, other))
+    compare, page = f"{PATH}/{first}/compare?other={second}", (await reviewer.open(f"{PATH}/merges")).text
+    assert (f'href="{compare}"' in page, "/merge/" in page) == (True, False)
+    assert (await reviewer.get(compare)).status_code == 200
+    await reviewer.close()

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 
+from almoner.access.notifications import store as notifications_store
+from almoner.access.notifications.domain import UndeliverableEmail
 from almoner.access.people.domain import OPERATOR_ROLES, Role
 from almoner.console import links
 from tests.support.browsing import Browser
@@ -13,6 +15,8 @@ from tests.support.service import Service, Tenant
 
 HOME = "/operator"
 NOBODY = "partner_01hzzzzzzzzzzzzzzzzzzzzzzz"
+RECORD = re.compile(r"[a-z]+_[0-9a-z]{26}|\d+")
+"""What differs between the addresses of one kind of page."""
 NARROWER: Mapping[str, frozenset[Role]] = {
     **dict.fromkeys(
         (
@@ -92,3 +96,20 @@ async def test_a_form_of_another_site_does_nothing(service: Service) -> None:
     assert (await browser.get(f"{HOME}/no-such-page")).status_code == 404
     assert (await browser.request("DELETE", f"{HOME}/reviews")).status_code == 405
     await browser.close()
+
+
+async def test_no_page_links_to_one_that_the_role_may_not_open(service: Service, tenant: Tenant) -> None:
+    async with service.db.write() as tx:
+        lost = UndeliverableEmail(tx.new_id(), tenant.partner.id, "q", "q@q.example", "unknown", True, tx.now)
+        await notifications_store.insert(tx, lost, {})
+    for role in OPERATOR_ROLES:
+        browser, found = await signed_in(service, await operator(service, role)), dict[str, tuple[str, str]]()
+        for link in (*links.LINKS, *links.LAST_LINKS):
+            if link.roles and role in link.roles:
+                page = (await browser.open(HOME + link.path)).text.partition("<main")[2]
+                for href in re.findall(rf'href="({HOME}/[^"?#]+)', page):
+                    found.setdefault(RECORD.sub("", href), (link.path, href))
+        assert len(found) > 5
+        for path, href in found.values():
+            assert (await browser.get(href)).status_code != 403, (role, path, href)
+        await browser.close()

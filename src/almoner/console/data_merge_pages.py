@@ -104,11 +104,12 @@ class MergePages:
             *ActionPages(self._context).routes(self._action("merge"), self._action("separate")),
         ]
 
-    async def _load(self, _visitor: SignedInRequest, _query: ListQuery) -> ListPage:
+    async def _load(self, visitor: SignedInRequest, _query: ListQuery) -> ListPage:
+        decides = visitor.person.has_role(*ADMINISTRATORS)
         async with self._context.db.read() as tx:
             rows = [
                 ListRow(
-                    f"{ORGANISATIONS}/{'/'.join([ids[0], one.decision, ids[1]])}",
+                    _decision_path(one, decides=decides),
                     (
                         humanise_field_name(one.decision),
                         *map(_name, one.records),
@@ -118,7 +119,6 @@ class MergePages:
                     ),
                 )
                 for one in await _list_pending_merges(tx)
-                for ids in (one.approval.subject.split(" "),)
             ]
         return ListPage(rows, total=len(rows))
 
@@ -248,6 +248,12 @@ def _decision_of(approval: Approval) -> PairDecision | None:
             return "separate"
         case _:
             return None
+
+
+def _decision_path(one: _PendingMerge, *, decides: bool) -> str:
+    """The page of the decision, or of the comparison for visitors who cannot decide."""
+    name, other = one.approval.subject.split(" ")
+    return f"{ORGANISATIONS}/{name}/" + (f"{one.decision}/{other}" if decides else f"compare?other={other}")
 
 
 def _name(record: Organisation) -> str:

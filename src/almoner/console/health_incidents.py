@@ -61,6 +61,7 @@ class IncidentPages:
             self._load,
             order="newest first",
             actions=[(f"{PATH}/new", "Report an incident")],
+            action_roles=ADMINISTRATORS,
         )
         return [
             *list_route_builder.routes(declared),

@@ -42,6 +42,7 @@ class FailedJobPages:
             filters=[Filter("kind", label_member="Kind")],
             order="newest first",
             actions=[(f"{PATH}/retry", "Retry all jobs of one kind")],
+            action_roles=ADMINISTRATORS,
         )
         return [
             *list_route_builder.routes(declared),

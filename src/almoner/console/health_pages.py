@@ -1,6 +1,7 @@
 """Pages about the health of the service: an overview, the job queue, self-check results and processes."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from starlette.responses import Response
@@ -64,13 +65,14 @@ _WORDS: Final = {
 }
 
 
-def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
+def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
     """The section about service health on the console's start page."""
-    return [StartPageSection("Health", EVERYBODY, _start_page_lines)]
 
+    async def waiting(tx: Tx, visitor: SignedInRequest) -> Sequence[StartPageLine]:
+        shown = {path: words for path, words in _WORDS.items() if context.guard.is_in_navigation(visitor, path)}
+        return [StartPageLine(words, path, await _COUNTS[path](tx)) for path, words in shown.items()]
 
-async def _start_page_lines(tx: Tx, _visitor: SignedInRequest) -> Sequence[StartPageLine]:
-    return [StartPageLine(words, path, await _COUNTS[path](tx)) for path, words in _WORDS.items()]
+    return [StartPageSection("Health", EVERYBODY, waiting)]
 
 
 def routes(context: ConsoleContext) -> list[Route]:
@@ -103,7 +105,8 @@ class _HealthPages:
         """Show the health overview: one line for each part of the service, with failing parts first."""
         async with self._context.db.read() as tx:
             lines = await load_health_check_results(tx)
-        order = ("failing", "attention", "healthy")
+        order, opens = ("failing", "attention", "healthy"), self._context.guard.is_in_navigation
+        lines = [one if opens(visitor, one.path) else replace(one, path="") for one in lines]
         return await self._context.render_console_page(
             visitor, "health_overview.html", lines=sorted(lines, key=lambda one: order.index(one.state))
         )

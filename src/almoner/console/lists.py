@@ -95,6 +95,8 @@ class ConsoleList:
     """A filter and its value. With this filter, the list is sorted from oldest to newest."""
     views: Sequence[tuple[str, Mapping[str, str]]] = ()
     actions: Sequence[tuple[str, str]] = ()
+    action_roles: frozenset[Role] | None = None
+    """Who can open the pages of ``actions``. None: everybody who sees the list."""
     exported: bool = True
     lead: str = ""
     choice_words: Mapping[str, str] = field(default_factory=dict)
@@ -204,6 +206,7 @@ class ListRouteBuilder:
         except IncorrectParams as error:
             problems = problems_by_field(error, next(iter(entered_values), "filters"))
             given, page = {}, await declared.load(visitor, ListQuery({}, None, _PAGE_SIZE))
+        acts = declared.action_roles is None or visitor.person.has_role(*declared.action_roles)
         address = visitor.portal.home + declared.path
         shown, texts = list(given.items()), self._context.texts(visitor)
         return await self._context.render_console_page(
@@ -211,6 +214,7 @@ class ListRouteBuilder:
             "list.html",
             status=422 if problems else 200,
             declared=declared,
+            actions=declared.actions if acts else (),
             columns=[one for one in declared.columns if one.place == "column"],
             rows=[_cells(visitor, texts, declared, row) for row in page.rows],
             caption=self._caption(visitor, declared.sort_order_text(given), page),

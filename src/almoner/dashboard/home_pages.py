@@ -34,7 +34,7 @@ class AttentionItem:
 
 @dataclass(frozen=True, slots=True)
 class OnboardingStep:
-    """A step before a new partner goes live. ``href``: where to do it; ``text``: a catalogue key."""
+    """A step before a new partner goes live. ``href``: where the visitor can do it; ``text``: a catalogue key."""
 
     text: str
     done: bool
@@ -77,6 +77,7 @@ class HomePages:
         if not visitor.person.has_role("owner", "developer"):
             return []
         partner, home = partner_from_request(visitor), visitor.portal.home
+        brand = f"{home}/brand" if visitor.person.has_role("owner") else ""
         async with self._context.db.read() as tx:
             used = any(key.last_used_at for key in await keys.list_by_partner(tx, partner))
             owners = await people.list_with_any_role(tx, visitor.realm, "owner")
@@ -88,7 +89,7 @@ class HomePages:
             OnboardingStep("dashboard.step.donation", donations_total > 0, f"{home}/donation-sessions"),
             OnboardingStep("dashboard.step.webhook", answered, home + WEBHOOKS),
             OnboardingStep("dashboard.step.owners", len(owners) > 1, f"{home}/members"),
-            OnboardingStep("dashboard.step.privacy", account.public_links.privacy is not None, f"{home}/brand"),
+            OnboardingStep("dashboard.step.privacy", account.public_links.privacy is not None, brand),
         ]
         return [] if all(step.done for step in steps) else steps
 
