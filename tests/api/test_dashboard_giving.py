@@ -187,3 +187,32 @@ async def test_plans_and_links_are_found_by_what_people_know_of_them(
     async with service.db.read() as tx:
         views = await tx.fetchval("select count(*) from donor_view where record_id = $1", plan.uuid)
     assert views > 0, "who saw the donor is known"
+
+
+async def test_a_form_that_was_opened_before_undoes_nothing_of_a_colleague(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    made = await factories.giving_link(service, api, currencies=["USD"], suggestedAmounts=[1000], minimum=500)
+    first, second = await desk(service, tenant, "finance"), await desk(service, tenant, "finance")
+    page = f"{first.home}/giving-links/{made['id']}/edit"
+    kept = {"title": made["title"], "organisationIds": made["organisationIds"], "currencies": "USD"}
+    kept |= {"suggestedAmounts": "10.00", "minimum": "5.00", "frequencies": ["one_time"]}
+
+    async def opened(browser: Desk) -> dict[str, Any]:
+        return {**kept, **dict(re.findall(r'name="(stored\.\w+)" value="(\w+)"', (await browser.get(page)).text))}
+
+    old, other = await opened(first), await opened(second)
+    assert (await second.post(page, {**other, "minimum": "7.00"})).status_code == 303
+    refused = await first.post(page, {**old, "title": "Lakes"})
+    assert refused.status_code == 422
+    assert "Minimum has changed since you opened this page" in first.text()
+    assert re.search(r'name="minimum"[^>]*value="7.00"', refused.text), "what nobody touched is shown as it is now"
+    assert re.search(r'name="title"[^>]*value="Lakes"', refused.text), "what was typed stays"
+    again = dict(re.findall(r'name="(stored\.\w+)" value="(\w+)"', refused.text))
+    assert (await first.post(page, {**kept, **again, "title": "Lakes", "minimum": "7.00"})).status_code == 303
+    link = data(await api.get(f"/v1/giving-links/{made['id']}"))
+    assert (link["title"], link["minimum"]) == ("Lakes", 700)
+    same = await opened(second)
+    assert (await second.post(page, {**same, "title": "Lakes", "minimum": "7.00"})).status_code == 303
+    await first.close()
+    await second.close()

@@ -20,7 +20,9 @@ from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient
 from almoner.dashboard.record_forms import (
     FormValues,
     form_values_of_record,
+    hash_form_values,
     initial_form_values,
+    merge_concurrent_changes,
     parse_form,
     submitted_form_values,
 )
@@ -31,6 +33,9 @@ from almoner.dashboard.rendering import new_idempotency_key, render_page
 _FIND: Final = "find"
 """The name of the button that searches nonprofits instead of submitting the form."""
 _HITS: Final = 10
+_STORED: Final = "stored."
+"""The prefix of hidden fields with the hashes of the values that a form was filled with."""
+_CHANGED: Final = "has changed since you opened this page. Check the current values, then submit the form again"
 Problems = dict[str, str]
 Choices = list[tuple[str, str]]
 
@@ -94,10 +99,15 @@ class RecordFormPages:
                 form_values_of_record(record, action.fields, texts) if changes else initial_form_values(action.fields)
             )
             typed = submitted_form_values(visitor, action.fields) if visitor.form else before
+            stored = hash_form_values(before) if changes else {}
+            shown = {name: visitor.form_value(_STORED + name) for name in stored if _STORED + name in visitor.form}
             problem: str | None = None
             problems: Problems = {}
             if _is_sent(visitor):
+                typed, changed = merge_concurrent_changes(typed, shown, before)
                 body, problems = parse_form(action.fields, typed, before, texts, record)
+                problems |= _concurrency_problems(changed, action.fields, texts)
+                shown = {}
                 try:
                     if not problems:
                         await self._call(visitor, record_list, action, record, body)
@@ -110,7 +120,7 @@ class RecordFormPages:
             return await self._render(
                 visitor, "record_action.html", action.fields, typed, problems,
                 status=422 if problem or problems else 200, declared=record_list, record=record, action=action,
-                problem=problem,
+                problem=problem, stored=stored | shown,
             )  # fmt: skip
 
         return act
@@ -207,6 +217,12 @@ def _is_sent(visitor: SignedInRequest) -> bool:
 
 def _form_key(visitor: SignedInRequest) -> str | None:
     return visitor.form_value("form_key")[:100] or None
+
+
+def _concurrency_problems(changed: Sequence[str], fields: Sequence[FormField], texts: PageTexts) -> Problems:
+    """The errors of fields that somebody has changed since the form was opened."""
+    labels = {field.member: texts.field_label(field.label_field_name) for field in fields}
+    return {one: texts.field_error(labels[one], _CHANGED) for one in changed}
 
 
 def _form_problems(refused: ApiCallRejected, fields: Sequence[FormField], texts: PageTexts) -> Problems:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from hashlib import sha256
 from typing import Any, Final
 
 from almoner.access.accounts.page_guard import SignedInRequest
@@ -52,6 +53,28 @@ def form_values_of_record(record: Mapping[str, Any], fields: Sequence[FormField]
         if value is not None:
             found[field.member] = _typed_value(field, value, currency, texts)
     return found
+
+
+def hash_form_values(values: FormValues) -> dict[str, str]:
+    """A short hash of each value. A form contains the hashes of the values that it was filled with."""
+    return {
+        member: sha256(repr(value.strip() if isinstance(value, str) else sorted(value)).encode()).hexdigest()[:16]
+        for member, value in values.items()
+    }
+
+
+def merge_concurrent_changes(
+    entered_values: FormValues, shown_hashes: Mapping[str, str], current_values: FormValues
+) -> tuple[dict[str, str | list[str]], list[str]]:
+    """The values of a form, and the fields that it would set back because somebody has changed them since.
+
+    A field that was not touched gets its current value.
+    """
+    current, entered = hash_form_values(current_values), hash_form_values(entered_values)
+    changed = [one for one in entered if shown_hashes.get(one, current[one]) != current[one] != entered[one]]
+    untouched = {one for one in changed if entered[one] == shown_hashes[one]}
+    merged = {one: current_values[one] if one in untouched else value for one, value in entered_values.items()}
+    return merged, changed
 
 
 def _typed_value(field: FormField, value: Any, currency: str, texts: PageTexts) -> str | list[str]:
