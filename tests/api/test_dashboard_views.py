@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from almoner.dashboard.record_lists import LISTS
+from tests.support.console import entries
 from tests.support.members import Desk, desk
 from tests.support.service import Service, Tenant
 
@@ -64,6 +65,9 @@ async def test_a_view_needs_a_name_of_its_own_and_a_filter(finance: Desk, name: 
     assert await save(finance, "Taken") == 303
     assert await save(finance, name, query) == 422
     assert problem in finance.text()
+    assert finance.page is not None
+    for parameter, value in parse_qsl(query) if query == FILTERS else ():
+        assert f'name="filter_{parameter}" value="{value}"' in finance.page.text, "the form can be sent again"
 
 
 async def test_a_view_is_seen_and_changed_by_its_person_alone(finance: Desk, service: Service, tenant: Tenant) -> None:
@@ -97,3 +101,16 @@ async def test_a_file_with_a_filter_that_cannot_be_read_is_answered_by_its_page(
             answer = await owner.get(f"{owner.home}{declared.path}.csv?{one.parameter}=no%20such%20%F0%9F%98%80")
             seen.add((answer.status_code, answer.headers["content-type"].partition(";")[0]))
     assert seen == {(422, "text/html"), (200, "text/csv")}
+
+
+async def test_a_form_that_is_sent_twice_or_changes_nothing_is_recorded_once(
+    finance: Desk, service: Service, tenant: Tenant
+) -> None:
+    for _ in range(2):
+        assert await save(finance, "Sent twice") == 303
+    [path] = await view_paths(finance)
+    for name in ("Sent twice", "Sent once", "Sent once"):
+        await finance.get(path)
+        assert (await finance.post(path, name=name)).headers["location"].endswith("?done=renamed")
+    for action in ("saved_view.created", "saved_view.renamed"):
+        assert await entries(service, action, tenant.partner) == 1, action

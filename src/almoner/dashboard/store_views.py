@@ -56,8 +56,9 @@ async def rename_saved_view(tx: Tx, partner: Partner, person_id: UUID, view: Sav
     return bool(renamed)
 
 
-async def delete_saved_view(tx: Tx, partner: Partner, person_id: UUID, view: SavedView) -> None:
-    """Delete a view."""
-    await tx.execute(
+async def delete_saved_view(tx: Tx, partner: Partner, person_id: UUID, view: SavedView) -> bool:
+    """Delete a view; False if it was deleted already."""
+    deleted = await tx.execute(
         "delete from saved_view where partner_id = $1 and person_id = $2 and id = $3", partner.id, person_id, view.id
     )
+    return bool(deleted == "DELETE 1")

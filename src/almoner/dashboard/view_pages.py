@@ -1,8 +1,9 @@
 """A member's saved views of lists: the filters of a URL under a name."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
 from starlette.responses import Response
@@ -46,18 +47,26 @@ class SavedViewPages:
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show all saved views of the person; a posted form saves one."""
         problem = ""
+        unsaved: SavedView | None = None
         if visitor.form:
             declared = self._list_of(visitor, visitor.form_value("list"))
             query, name = _query(declared, visitor), _name(visitor)
             async with self._context.db.write() as tx:
                 views = await store_views.list_saved_views(tx, partner_from_request(visitor), visitor.person.id)
-                view = SavedView(tx.new_id(), declared.path, name, query)
-                problem = await self._save(tx, visitor, view, len(views))
+                unsaved = SavedView(tx.new_id(), declared.path, name, query)
+                problem = await self._save(tx, visitor, unsaved, len(views))
             if not problem:
                 return redirect_to(f"{visitor.portal.home}{declared.path}?{query}")
         async with self._context.db.read() as tx:
             views = await store_views.list_saved_views(tx, partner_from_request(visitor), visitor.person.id)
-        return self._render(visitor, "views.html", problem, views=[one for one in views if self._may_see(visitor, one)])
+        return self._render(
+            visitor,
+            "views.html",
+            problem,
+            views=[one for one in views if self._may_see(visitor, one)],
+            unsaved=unsaved,
+            filters=parse_qsl(unsaved.query) if unsaved else [],
+        )
 
     async def rename(self, visitor: SignedInRequest) -> Response:
         """Rename a view."""
@@ -67,12 +76,8 @@ class SavedViewPages:
             async with self._context.db.write() as tx:
                 if not name:
                     problem = "dashboard.views.problem.unnamed"
-                elif not await store_views.rename_saved_view(
-                    tx, partner_from_request(visitor), visitor.person.id, view, name
-                ):
-                    problem = "dashboard.views.problem.taken"
-                else:
-                    await self._record(tx, visitor, "saved_view.renamed", view)
+                elif name != view.name:
+                    problem = await self._rename(tx, visitor, view, name)
             if not problem:
                 return redirect_to(f"{visitor.portal.home}{PATH}?done=renamed")
         return self._render(visitor, "view_rename.html", problem, view=view, typed=_name(visitor) or view.name)
@@ -83,21 +88,32 @@ class SavedViewPages:
         if not visitor.form:
             return self._render(visitor, "view_delete.html", "", view=view)
         async with self._context.db.write() as tx:
-            await store_views.delete_saved_view(tx, partner_from_request(visitor), visitor.person.id, view)
-            await self._record(tx, visitor, "saved_view.deleted", view)
+            if await store_views.delete_saved_view(tx, partner_from_request(visitor), visitor.person.id, view):
+                await self._record(tx, visitor, "saved_view.deleted", view)
         return redirect_to(f"{visitor.portal.home}{PATH}?done=deleted")
 
     async def _save(self, tx: Tx, visitor: SignedInRequest, view: SavedView, stored: int) -> str:
-        """Store the view; returns the catalogue key of the problem, empty if it was stored."""
+        """Store the view; returns the catalogue key of the problem, empty if it is stored."""
         if not view.name:
             return "dashboard.views.problem.unnamed"
         if not view.query:
             return "dashboard.views.problem.unfiltered"
         if stored >= MOST_VIEWS:
             return "dashboard.views.problem.limit"
-        if not await store_views.insert_saved_view(tx, partner_from_request(visitor), visitor.person.id, view):
+        partner, person_id = partner_from_request(visitor), visitor.person.id
+        if not await store_views.insert_saved_view(tx, partner, person_id, view):
+            known = await store_views.list_saved_views(tx, partner, person_id)
+            if any(replace(one, id=view.id) == view for one in known):
+                return ""  # the form was submitted twice
             return "dashboard.views.problem.taken"
         await self._record(tx, visitor, "saved_view.created", view)
+        return ""
+
+    async def _rename(self, tx: Tx, visitor: SignedInRequest, view: SavedView, name: str) -> str:
+        """Rename the view; returns the catalogue key of the problem, empty if it was renamed."""
+        if not await store_views.rename_saved_view(tx, partner_from_request(visitor), visitor.person.id, view, name):
+            return "dashboard.views.problem.taken"
+        await self._record(tx, visitor, "saved_view.renamed", view)
         return ""
 
     async def _record(self, tx: Tx, visitor: SignedInRequest, action: str, view: SavedView) -> None:
