@@ -238,6 +238,10 @@ async def test_v8_the_audit_log_is_read_from_a_day_to_a_day(owner: Desk, service
         answer = await owner.get(f"{owner.home}/audit?{wrong}")
         assert answer.status_code == 422, wrong
         assert f"Enter a date in this format: {today}" in owner.text()
+    answer = await owner.get(f"{owner.home}/audit?action=key.created&first=never&last=2026-02-30")
+    assert re.findall(r'<a href="#(\w+)">', answer.text) == ["first", "last"]
+    for kept in ('value="never"', 'value="2026-02-30"', 'value="key.created" selected'):
+        assert kept in answer.text
 
 
 async def test_v8_the_page_says_how_far_the_chain_has_come(owner: Desk, service: Service) -> None:

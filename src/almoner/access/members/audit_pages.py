@@ -78,11 +78,9 @@ class AuditPages:
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show audit entries, newest first."""
         partner, texts = partner_from_request(visitor), build_page_texts(self._context, visitor)
-        wanted, problems = _read_filter(visitor), {}
-        try:
-            since, until = _bounds(wanted, texts)
-        except ValueError as error:
-            problems = {str(error): texts.text("audit_log.problem.day", day=texts.now.date().isoformat())}
+        typed = _read_filter(visitor)
+        wanted, (since, until, problems) = typed, _bounds(typed, texts)
+        if problems:
             wanted, since, until = AuditFilter(), None, None
         before = min(filter(None, (wanted.before, until)), default=None)
         async with self._context.db.read() as tx:
@@ -105,10 +103,9 @@ class AuditPages:
             status=422 if problems else 200,
             entries=[(entry, words.entry_sentence(entry), words.details_text(entry)) for entry in entries],
             wanted=wanted,
-            actors=_choices(
-                {wanted.who: wanted.who} | {one.id: words.actor_choice_label(one) for one in actors}, texts
-            ),
-            actions=_choices({one: words.action_text(one) for one in filter(None, (wanted.action, *actions))}, texts),
+            typed=typed,
+            actors=_choices({typed.who: typed.who} | {one.id: words.actor_choice_label(one) for one in actors}, texts),
+            actions=_choices({one: words.action_text(one) for one in filter(None, (typed.action, *actions))}, texts),
             head=head,
             number=texts.number_text,
             moment=texts.timestamp_text,
@@ -161,19 +158,25 @@ def _read_filter(visitor: SignedInRequest) -> AuditFilter:
         raise NotFound from None
 
 
-def _bounds(filters: AuditFilter, texts: PageTexts) -> tuple[UUID | None, UUID | None]:
-    """The first ID of the first day, and the first one after the last day. Raises ValueError with the field's name."""
-    return _day_start("first", filters.first, texts, after=0), _day_start("last", filters.last, texts, after=1)
+def _bounds(filters: AuditFilter, texts: PageTexts) -> tuple[UUID | None, UUID | None, dict[str, str]]:
+    """The first ID of the first day, the first one after the last day, and the problems by field."""
+    problems: dict[str, str] = {}
+
+    def start(field: str, text: str, days_later: int) -> UUID | None:
+        try:
+            return _day_start(text, texts, days_later=days_later)
+        except (ValueError, OverflowError):
+            problems[field] = texts.text("audit_log.problem.day", day=texts.now.date().isoformat())
+            return None
+
+    return start("first", filters.first, 0), start("last", filters.last, 1), problems
 
 
-def _day_start(field: str, text: str, texts: PageTexts, *, after: int) -> UUID | None:
+def _day_start(text: str, texts: PageTexts, *, days_later: int) -> UUID | None:
     if not text:
         return None
-    try:
-        day = date.fromisoformat(text) + timedelta(days=after)
-        return lowest_id_at(datetime.combine(day, time(), texts.zone))
-    except (ValueError, OverflowError):
-        raise ValueError(field) from None
+    day = date.fromisoformat(text) + timedelta(days=days_later)
+    return lowest_id_at(datetime.combine(day, time(), texts.zone))
 
 
 def _choices(words: Mapping[str, str], texts: PageTexts) -> list[tuple[str, str]]:
