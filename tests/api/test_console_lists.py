@@ -1,5 +1,6 @@
 """Lists of the console that are longer than a page: each leads on, shows every record once, and is whole as a file."""
 
+import html
 import re
 from collections.abc import AsyncIterator
 from itertools import product
@@ -10,7 +11,7 @@ import pytest
 
 from almoner.access.people.domain import OperatorRole
 from almoner.platform.database.transactions import Tx
-from tests.support import factories, refunds
+from tests.support import bank, camt, factories, refunds
 from tests.support.browsing import Browser
 from tests.support.claims import cause
 from tests.support.client import Client
@@ -282,3 +283,12 @@ def _queries(page: str) -> set[str]:
     named = {"cursor", *re.findall(r'<(?:input|select)[^>]*name="(\w+)"', page)} - {"csrf"}
     rare = {"month", "before", "pageSize"} - named
     return {*(f"{name}={{0}}" for name in named), "&".join(f"{name}={{0}}" for name in sorted(rare))}
+
+
+async def test_a_statement_leads_to_the_lines_of_its_account(service: Service, olive: Browser) -> None:
+    name = factories.unique("s").replace(" ", "")
+    account = camt.other(f"Till &amp; Co {name}")
+    await bank.stated(service, camt.statement(camt.entry(name, 500), reference=name, account=account))
+    [row] = [row for row in await walk(olive, "/bank-statements") if name in row]
+    page = await olive.open(html.unescape(re.findall(r'href="([^"]+)"', row)[0]))
+    assert name.upper() in page.text.partition("<tbody")[2]

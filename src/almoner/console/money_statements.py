@@ -5,6 +5,7 @@ One page lists missing statements.
 
 from collections.abc import Mapping, Sequence
 from typing import Final
+from urllib.parse import urlencode
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -323,6 +324,6 @@ def _statement_row(one: ImportedStatement, by: str | None) -> ListRow:
     )
     days = (one.begins_on.isoformat() if one.begins_on else None, one.ends_on.isoformat() if one.ends_on else None)
     return ListRow(
-        f"/bank-statement-lines?account={one.account}",
+        f"/bank-statement-lines?{urlencode({'account': one.account})}",
         (one.reference, one.account, *days, opening, closing, one.lines, one.imported_at, by),
     )
