@@ -61,6 +61,8 @@ async def test_the_overview_says_what_is_wrong_and_what_to_do(service: Service, 
     assert "Failed jobs" in words(admin), "the navigation leads there"
     for page in ("queues", "jobs", "receivers", "emails", "findings", "processes"):
         assert (await admin.get(f"{HEALTH}/{page}")).status_code == 200, page
+    for wrong in ("emails?answer=maybe", "receivers?status=tired"):
+        assert (await admin.get(f"{HEALTH}/{wrong}")).status_code == 422, "it would show all under that filter"
 
 
 async def test_a_job_that_gave_up_is_seen_retried_and_dropped(service: Service, admin: Browser, person: Person) -> None:

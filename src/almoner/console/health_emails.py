@@ -14,6 +14,7 @@ from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
+from almoner.console.money_records import parse_filter_choice
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
@@ -57,7 +58,8 @@ class UndeliveredEmailPages:
         ]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
-        refused = _ANSWERS.get(query.filters.get("answer", ""))
+        answer = parse_filter_choice(query, "answer", tuple(_ANSWERS))
+        refused = _ANSWERS[answer] if answer else None
         before = None if query.cursor is None else self._context.parse_id(_ID, query.cursor)
         async with self._context.db.read() as tx:
             found = await notifications.list_undeliverable(tx, query.limit + 1, before, rejected=refused)

@@ -10,6 +10,7 @@ from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.context import ConsoleContext
 from almoner.console.links import EVERYBODY
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
+from almoner.console.money_records import parse_filter_choice
 from almoner.kit.errors import NotFound
 from almoner.platform.jobs import dead_jobs
 from almoner.platform.pages.record_tables import Column, Filter, LabelledValue
@@ -53,7 +54,8 @@ class WebhookReceiverPages:
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         after = None if query.cursor is None else self._context.parse_id(_ID, query.cursor)
-        status = _STATUSES.get(query.filters.get("status", ""))
+        shown = parse_filter_choice(query, "status", tuple(_STATUSES))
+        status = _STATUSES[shown] if shown else None
         async with self._context.db.read() as tx:
             found = await subscriptions.list_unhealthy_receivers(tx, status, after, query.limit + 1)
             lanes = {one.id: domain.delivery_lanes(one.id) for one in found}
