@@ -34,7 +34,7 @@ async def test_entries_are_found_by_partner_person_and_action(service: Service, 
     name = service.db.deployment.ids.encode("partner", tenant.partner.id)
     scim = f"/operator/partners/{name}/scim"
     await admin.open(scim)
-    assert (await admin.post(scim, {"allowed": "yes"})).status_code == 303
+    assert (await admin.post(scim, {"allowed": "no"})).status_code == 303
     page = (await admin.open(f"{LOG}?of={name}&action=partner.scim_set")).text
     [entry] = re.findall(rf"{LOG}/{name}/([0-9a-f-]+)", page)
     shown = (await admin.open(f"{LOG}/{name}/{entry}")).text

@@ -42,6 +42,8 @@ async def test_a_declaration_is_cancelled(service: Service, api: Client) -> None
     declaration = (await declared(api))["id"]
     assert "no gift aid declaration" in (await refused(olive, CANCEL, declaration="x")).lower()
     assert "2026-11-21" in await refused(olive, CANCEL, declaration=declaration, since="soon")
+    both = (await refused(olive, CANCEL, declaration="x", since="soon")).lower()
+    assert ("no gift aid declaration" in both, "2026-11-21" in both) == (True, True)
     await act(olive, CANCEL, declaration=declaration, since="2025-07-01")
     assert "Declaration cancelled." in words(olive)
     assert "already cancelled" in await refused(olive, CANCEL, declaration=declaration)

@@ -103,7 +103,7 @@ async def test_settings_are_changed_and_recorded(service: Service, tenant: Tenan
     await act(admin, f"{own}/links", {"website": "https://shop.example", "privacy": "", "terms": "", "contact": ""})
     await act(admin, f"{own}/brand", {"colour": "#E6007E"})
     await act(admin, f"{own}/brand/clear", {})
-    await act(admin, f"{own}/scim", {"allowed": "yes"})
+    await act(admin, f"{own}/scim", {"allowed": "no"})
     await act(admin, f"{own}/receipt-issuer", {"name": "Bright Foundation", "prefix": ""})
     settings = {"donors": "no", "gift_aid": "no", "interval": "week", "least": "3", "due": "14"}
     await act(admin, f"{own}/settings", {"currencies": "gbp, EUR", **settings})
@@ -123,6 +123,35 @@ async def test_settings_are_changed_and_recorded(service: Service, tenant: Tenan
     await admin.open(f"{own}/settings")
     answer = await admin.post(f"{own}/settings", {"currencies": "XXQ", **settings})
     assert (answer.status_code, "not an active ISO 4217" in words(admin)) == (422, True)
+
+
+async def test_settings_that_stay_as_they_are_are_not_recorded(
+    service: Service, tenant: Tenant, admin: Browser, name: str
+) -> None:
+    for path, action, typed in (
+        ("brand", "partner.branded", {"colour": "#0d5c4a"}),
+        ("scim", "partner.scim_set", {"allowed": "no"}),
+        ("receipt-issuer", "partner.receipt_issuer_changed", {"name": "Bright Foundation", "prefix": "BRIGHT"}),
+    ):
+        for _ in range(2):
+            await act(admin, f"{PARTNERS}/{name}/{path}", typed)
+        assert await entries(service, action, tenant.partner) == 1, path
+    for _ in range(2):
+        await act(admin, f"{PARTNERS}/{name}/brand/clear", {})
+    assert await entries(service, "partner.branded", tenant.partner) == 2
+
+
+async def test_every_wrong_link_is_told_at_its_field(admin: Browser, name: str) -> None:
+    page = f"{PARTNERS}/{name}/links"
+    await admin.open(page)
+    typed = {"website": "https://shop.example", "privacy": "nowhere", "terms": "", "contact": "nobody"}
+    answer = await admin.post(page, typed)
+    assert answer.status_code == 422
+    assert re.findall(r'<a href="#(\w+)">', answer.text.partition('class="summary"')[2]) == ["privacy", "contact"]
+    await admin.open(f"{PARTNERS}/{name}/receipt-issuer")
+    answer = await admin.post(f"{PARTNERS}/{name}/receipt-issuer", {"name": "Bright", "prefix": "no prefix"})
+    assert answer.status_code == 422
+    assert re.findall(r'<a href="#(\w+)">', answer.text.partition('class="summary"')[2]) == ["prefix"]
 
 
 async def allowed(service: Service, key: str) -> tuple[str, list[int]]:
@@ -256,8 +285,9 @@ async def test_keys_and_members(service: Service, tenant: Tenant, admin: Browser
     person = await member(service, tenant, "developer")
     his = f"{own}/members/{service.db.deployment.ids.encode('member', person.id)}"
     await act(admin, f"{his}/roles", {"finance": "yes"})
-    await act(admin, f"{his}/deactivate", {})
-    await act(admin, f"{his}/activate", {})
+    for path, refusal in (("deactivate", "This member is deactivated."), ("activate", "This member is active.")):
+        await act(admin, f"{his}/{path}", {})
+        assert refusal in (await admin.open(f"{his}/{path}")).text
     await act(admin, f"{his}/reset", {})
     await admin.open(own)
     said = words(admin)

@@ -30,6 +30,7 @@ from almoner.platform.pages.record_tables import LabelledValue
 
 REASSIGN: Final = "/disbursements/reassign"
 CANCEL_DECLARATION: Final = "/gift-aid-claims/cancel-declaration"
+_NO_DECLARATION: Final = "declaration: no Gift Aid declaration has this ID"
 _GROUNDS: Final[Mapping[ReassignmentGround, str]] = {
     "failed_compliance": "The nonprofit no longer meets the requirements to receive donations",
     "payment_impossible": "The nonprofit could not be paid",
@@ -114,17 +115,21 @@ class DonationActions:
 
     async def _cancel(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         officer, declaration = ActingOperator(self._context, visitor), entered_values["declaration"]
+        reasons: list[str] = []
+        since = None
+        if (declaration_id := tx.ids.decode("giftaid", declaration)) is None:
+            reasons.append(_NO_DECLARATION)
         try:
             entered = entered_values["since"]
             since = gift_aid_claims_domain.parse_london_day_or_timestamp(entered) if entered else None
         except ValueError as error:
-            raise IncorrectParams(f"since: {error}") from None
-        if (declaration_id := tx.ids.decode("giftaid", declaration)) is None:
-            raise IncorrectParams("declaration: no Gift Aid declaration has this ID")
+            reasons.append(f"since: {error}")
+        if declaration_id is None or reasons:
+            raise IncorrectParams(*reasons)
         try:
             cancelled = await gift_aid_claims.cancel_declaration_and_adjust_claims(tx, declaration_id, since)
         except NotFound:
-            raise IncorrectParams("declaration: no Gift Aid declaration has this ID") from None
+            raise IncorrectParams(_NO_DECLARATION) from None
         assert cancelled.cancelled_from is not None, "it was just cancelled"
         ends = iso_timestamp(cancelled.cancelled_from)
         await officer.record_audit_entry(

@@ -66,6 +66,7 @@ def _membership_actions(context: ConsoleContext) -> list[ConsoleAction]:
             "Deactivate",
             ["The member is signed out of all sessions and can no longer sign in. We email the member."],
             lambda tx, scope, by, one, _values: members.deactivate_member(tx, scope, by, one.person.id),
+            closed=_deactivation_refusal_reason,
         ),
         _of_member(
             context,
@@ -74,6 +75,7 @@ def _membership_actions(context: ConsoleContext) -> list[ConsoleAction]:
             "Reactivate",
             ["The member can sign in again, with the same roles as before."],
             lambda tx, scope, by, one, _values: members.activate_member(tx, scope, by, one.person.id),
+            closed=_activation_refusal_reason,
         ),
         _of_member(
             context,
@@ -140,6 +142,16 @@ def _detail_fields(one: MembershipState) -> list[ActionField]:
         ActionField("name", "Full name", required=False, value=one.person.display_name, maxlength=255),
         ActionField("email", "Email address", required=False, value=one.person.email or "", maxlength=255),
     ]
+
+
+async def _deactivation_refusal_reason(_tx: Tx, one: MembershipState) -> str:
+    """The reason why the member cannot be deactivated, or an empty string."""
+    return "" if one.person.active else "This member is deactivated."
+
+
+async def _activation_refusal_reason(_tx: Tx, one: MembershipState) -> str:
+    """The reason why the member cannot be reactivated, or an empty string."""
+    return "This member is active." if one.person.active else ""
 
 
 async def _unlinkable_reason(tx: Tx, one: MembershipState) -> str:

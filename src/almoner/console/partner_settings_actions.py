@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 from almoner.access.accounts.page_guard import SignedInRequest
@@ -42,6 +43,18 @@ def _refused(name: str) -> Iterator[None]:
         raise
     except ValueError as error:
         raise IncorrectParams(f"{name}: {error}") from error
+
+
+async def _apply_each(changes: Mapping[str, Callable[[], Awaitable[object]]]) -> None:
+    """Apply the change of each form field. Raises IncorrectParams with the problems of all fields."""
+    reasons = []
+    for name, apply in changes.items():
+        try:
+            await apply()
+        except ValueError as error:
+            reasons.append(f"{name}: {error}")
+    if reasons:
+        raise IncorrectParams(*reasons)
 
 
 def _yes(value: bool) -> str:
@@ -176,8 +189,10 @@ class _Acts:
             changed = {name: value for name, value in entered_values.items() if value != (getattr(shown, name) or "")}
             if not changed:
                 return
-            with _refused(next(iter(changed))):
-                await partners.set_public_links(tx, Partner(account.id), **changed)
+            scope = Partner(account.id)
+            await _apply_each(
+                {one: partial(partners.set_public_links, tx, scope, **{one: value}) for one, value in changed.items()}
+            )
             await self._record(tx, visitor, account, "partner.links_set", changed=", ".join(sorted(changed)))
 
         sentences = ["Donors and applicants see the new links immediately, on hosted pages and in emails."]
@@ -194,8 +209,9 @@ class _Acts:
             tx: Tx, visitor: SignedInRequest, account: PartnerAccount, entered_values: Mapping[str, str]
         ) -> None:
             with _refused("colour"):
-                await partners.set_brand(tx, Partner(account.id), colour=entered_values["colour"])
-            await self._record(tx, visitor, account, "partner.branded", cleared=False)
+                after = await partners.set_brand(tx, Partner(account.id), colour=entered_values["colour"])
+            if after.brand_colour != account.brand_colour:
+                await self._record(tx, visitor, account, "partner.branded", cleared=False)
 
         sentences = [
             (
@@ -214,8 +230,9 @@ class _Acts:
         async def change(
             tx: Tx, visitor: SignedInRequest, account: PartnerAccount, _entered_values: Mapping[str, str]
         ) -> None:
-            await self._record(tx, visitor, account, "partner.branded", cleared=True)
             await partners.clear_brand(tx, Partner(account.id))
+            if account.brand_colour is not None or account.brand_logo is not None:
+                await self._record(tx, visitor, account, "partner.branded", cleared=True)
 
         sentences = ["The colour and the logo are removed from hosted pages and emails."]
         return self._action("brand/clear", "Remove branding", "Remove colour and logo", sentences, fields, change)
@@ -231,7 +248,8 @@ class _Acts:
         ) -> None:
             allowed = entered_values["allowed"] == "yes"
             await partners.set_scim_allowed(tx, Partner(account.id), allowed=allowed)
-            await self._record(tx, visitor, account, "partner.scim_set", allowed=allowed)
+            if allowed != account.scim_enabled:
+                await self._record(tx, visitor, account, "partner.scim_set", allowed=allowed)
 
         sentences = ["While SCIM is off, the partner's SCIM keys are rejected. Existing members do not change."]
         return self._action("scim", "SCIM", "Save", sentences, fields, change)
@@ -256,11 +274,17 @@ class _Acts:
         async def change(
             tx: Tx, visitor: SignedInRequest, account: PartnerAccount, entered_values: Mapping[str, str]
         ) -> None:
-            with _refused("name"):
-                issuer = await receipts.update_issuer(
-                    tx, Partner(account.id), entered_values["name"], entered_values["prefix"]
-                )
-            await self._record(tx, visitor, account, "partner.receipt_issuer_changed", prefix=issuer.prefix)
+            scope = Partner(account.id)
+            before = await receipts.update_issuer(tx, scope, None, None)
+            await _apply_each(
+                {
+                    "name": partial(receipts.update_issuer, tx, scope, entered_values["name"], None),
+                    "prefix": partial(receipts.update_issuer, tx, scope, None, entered_values["prefix"]),
+                }
+            )
+            after = await receipts.update_issuer(tx, scope, None, None)
+            if after != before:
+                await self._record(tx, visitor, account, "partner.receipt_issuer_changed", prefix=after.prefix)
 
         sentences = ["Receipts that were already issued do not change. New receipts continue the numbering."]
         return self._action("receipt-issuer", "Receipt issuer", "Save receipt issuer", sentences, fields, change)

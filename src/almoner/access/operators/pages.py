@@ -217,8 +217,8 @@ class _OperatorPages(_PageBase):
 
     async def _update_details(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> Person | Approval:
         name, email = visitor.form_value("name").strip(), visitor.form_value("email").strip()
-        if not (name and email):
-            raise IncorrectParams(f"{'email' if name else 'name'}: enter a value")
+        if missing := [field for field, value in (("name", name), ("email", email)) if not value]:
+            raise IncorrectParams(*(f"{field}: enter a value" for field in missing))
         return await service.update_details(tx, visitor.audit_context(tx.ids), operator_id, email=email, name=name)
 
     async def _reset(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> None:
