@@ -119,7 +119,8 @@ async def test_the_record_tells_history_sources_and_screening(
 async def test_how_it_is_shown_is_changed_and_recorded(service: Service, admin: Browser, publishable: Client) -> None:
     own = await factories.nonprofit(service, name="PLAIN TRUST")
     page = f"{PATH}/{own}"
-    await act(admin, f"{page}/brand", name="Plain & Proper", description="Feeds people", colour="#0d5c4a")
+    for _ in range(2):
+        await act(admin, f"{page}/brand", name="Plain & Proper", description="Feeds people", colour="#0d5c4a")
     said = words(admin)
     assert "Your changes have been saved. Donors see the changes" in said
     assert "Plain & Proper" in said
@@ -148,6 +149,7 @@ async def test_how_it_is_shown_is_changed_and_recorded(service: Service, admin: 
     await act(admin, f"{page}/brand/clear")
     assert "Plain & Proper" not in words(admin)
     assert "Remove the branding" not in words(admin)
+    assert "This organisation has no branding." in await closed(admin, f"{page}/brand/clear")
     assert await entries(service, "organisation.branded", own) == 3
 
 

@@ -271,8 +271,10 @@ async def test_what_a_group_may_do_is_said_by_an_owner(owner: Desk, service: Ser
     assert (await other.get(f"{owner.home}/keys")).status_code == 403  # a name gives nothing
     await owner.get(f"{owner.home}/groups")
     assert "owner 1 member" in owner.text()
-    answer = await owner.post(f"{owner.home}/groups", group=ids.encode("group", group.id), role="developer")
-    assert answer.status_code == 303
+    for _ in range(2):
+        await owner.get(f"{owner.home}/groups")
+        answer = await owner.post(f"{owner.home}/groups", group=ids.encode("group", group.id), role="developer")
+        assert answer.status_code == 303
     assert (await other.get(f"{owner.home}/keys")).status_code == 200
     await owner.get(f"{owner.home}/members/{ids.encode('member', person.id)}")
     assert "Roles from groups and SSO developer" in owner.text()

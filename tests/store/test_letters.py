@@ -24,6 +24,10 @@ async def test_what_others_change_of_somebody_is_mailed_to_them(service: Service
     [roles] = [text for subject, text in mails.items() if subject.startswith("Your roles at")]
     assert "are now: finance, read only." in roles
     assert [subject for subject in mails if subject.endswith("account was deactivated")]
+    async with service.db.read() as tx:
+        name = tx.ids.encode("member", who.person.id)
+        reported = await audit.list_entries_about_person(tx, tenant.partner.id, name)
+    assert [one.action for one in reported].count("member.roles_changed") == 1
 
 
 async def test_a_new_mailbox_is_told_to_the_old_one(service: Service, tenant: Tenant) -> None:

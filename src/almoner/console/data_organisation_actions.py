@@ -112,11 +112,13 @@ class OrganisationActions:
                 change = BrandingChange(
                     entered_values["name"], entered_values["description"], colour=entered_values["colour"] or None
                 )
-                await branding.update_branding_of_principal_record(tx, one.id, change)
+                _, shown = await branding.update_branding_of_principal_record(tx, one.id, change)
             except branding_domain.InvalidBranding as error:
                 raise IncorrectParams(f"{'name' if 'the name' in str(error) else 'description'}: {error}") from None
             except ValueError as error:
                 raise IncorrectParams(f"colour: {error}") from None
+            if shown == own:
+                return f"{organisation_path(tx, one.id)}?done=branded"
             return await self._branded(tx, visitor, one.id, cleared=False)
 
         return ConsoleAction(f"{ORGANISATIONS}/{{id}}/brand", ADMINISTRATORS, describe, perform)
@@ -124,6 +126,7 @@ class OrganisationActions:
     def _clear_brand(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             one = await self._organisation(tx, visitor)
+            own = await branding.load_branding_overrides(tx, one.id)
             return ActionPage(
                 "Remove the branding",
                 "Remove the branding",
@@ -133,7 +136,8 @@ class OrganisationActions:
                     "The display name, description, colour, logo and images are removed.",
                     "The name and description from the register are used instead.",
                 ],
-                closed=_unpublished_reason(one),
+                closed=_unpublished_reason(one)
+                or ("This organisation has no branding." if own == branding_domain.BrandingOverrides() else ""),
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:

@@ -130,6 +130,8 @@ async def map_group_to_role(
         raise IncorrectParams(f"'{role}' is not a member role. Choose from: {', '.join(MEMBER_ROLES)}")
     async with _require_owner(tx, partner):
         group = await get_group_for_update(tx, partner, group_id)
+        if group.role == role:
+            return group
         mapped = await store.map_group_to_role(tx, group, role)
     await _record(
         tx, partner, audit_context, "group.mapped", tx.ids.encode("group", group.id), was=group.role, role=role
@@ -242,9 +244,9 @@ async def change_roles(
         changed = await people.set_granted_roles(tx, person, roles)
         await security_emails.notify_of_account_changes(tx, person, changed)
     granted = (await get_member(tx, partner, person_id)).granted
-    await _record(
-        tx, partner, audit_context, "member.roles_changed", _text(tx, person), was=sorted(was), roles=sorted(granted)
-    )
+    if granted != was:
+        told = {"was": sorted(was), "roles": sorted(granted)}
+        await _record(tx, partner, audit_context, "member.roles_changed", _text(tx, person), **told)
     return changed
 
 

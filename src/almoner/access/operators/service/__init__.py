@@ -201,7 +201,8 @@ async def set_roles(tx: Tx, audit_context: AuditContext, operator_id: UUID, role
     changed = await people.set_granted_roles(tx, person, granted)
     await security_emails.notify_of_account_changes(tx, person, changed)
     was, now = sorted(person.roles), sorted(changed.roles)
-    await _record(tx, audit_context, "operator.roles_changed", _text(tx, person), was=was, roles=now)
+    if now != was:
+        await _record(tx, audit_context, "operator.roles_changed", _text(tx, person), was=was, roles=now)
     if changed.roles - person.roles:
         await _record_access_grant(tx, audit_context, person, "granted")
     return changed
