@@ -385,7 +385,8 @@ async def test_plain_http_is_refused_where_https_is_required(service: support.Se
     inner = ApiApplication(service.db, services.guard, [routes])
     app = OutermostMiddleware(inner, services.telemetry, service.clock, [ip_network("127.0.0.1")], https_only=True)
     client, stranger = Client(app, "http://testserver", None), Client(app, "http://t", None, address="203.0.113.7")
-    assert (await client.get("/v1/tea/free", headers={"X-Forwarded-Proto": "https"})).status_code == 200
+    for header in ("https", "HTTPS, https"):
+        assert (await client.get("/v1/tea/free", headers={"X-Forwarded-Proto": header})).status_code == 200
 
     async def reason(caller: Client, **headers: str) -> str:
         answer = await caller.get(
@@ -400,7 +401,8 @@ async def test_plain_http_is_refused_where_https_is_required(service: support.Se
     said = await reason(stranger, X_Forwarded_Proto="https", Authorization="sk_live_x")
     assert "but 203.0.113.7, which sent it, is not in ALMONER_TRUSTED_PROXIES" in said
     assert said.endswith("; rotate the key that it carried")
-    assert "it came to the proxy over plain http" in await reason(client, X_Forwarded_Proto="http")
+    for header in ("http", "http, https"):
+        assert "it came to the proxy over plain http" in await reason(client, X_Forwarded_Proto=header)
     await client.close()
     await stranger.close()
 

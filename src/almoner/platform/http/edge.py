@@ -154,24 +154,23 @@ class OutermostMiddleware:
         client = scope.get("client")
         if not self._proxies or not client or not self._trusted(client[0]):
             return
-        headers = dict(scope["headers"])
         lines = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for").decode("latin-1")
         hops = [hop for hop in map(str.strip, reversed(lines.split(","))) if hop]
         if hops:
             nearest = next((hop for hop in hops if not self._trusted(hop)), hops[-1])
             scope["client"] = (_client_of_hop(nearest), 0)
-        if headers.get(b"x-forwarded-proto", b"").strip().lower() == b"https":
+        if _forwarded_protocols(scope) == {"https"}:
             scope["scheme"] = "https"
 
     def _describe_plain_http(self, scope: Scope) -> str:
         """Why a request counts as plain HTTP, and how to fix it: a proxy may terminate TLS."""
         headers = dict(scope["headers"])
         peer = (scope.get("client") or ("an unknown address", 0))[0]
-        if (forwarded := headers.get(b"x-forwarded-proto", b"").decode("latin-1").strip()[:20]) == "":
+        if not (forwarded := _forwarded_protocols(scope)):
             missing = (
                 "a proxy in front must send the header X-Forwarded-Proto: https, and be in ALMONER_TRUSTED_PROXIES"
             )
-        elif forwarded.lower() == "https":
+        elif forwarded == {"https"}:
             missing = f"it has X-Forwarded-Proto: https, but {peer}, which sent it, is not in ALMONER_TRUSTED_PROXIES"
         else:
             missing = "the header X-Forwarded-Proto says that it came to the proxy over plain http"
@@ -221,6 +220,12 @@ def _drop_escapes_in_cookies(scope: Scope) -> None:
         scope["headers"] = [
             (name, value.replace(b"\\", b"") if name == b"cookie" else value) for name, value in scope["headers"]
         ]
+
+
+def _forwarded_protocols(scope: Scope) -> set[str]:
+    """The protocols that the proxies name: several proxies may name one each, in one header or in several."""
+    lines = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-proto").decode("latin-1")
+    return {protocol for protocol in map(str.strip, lines.lower().split(",")) if protocol}
 
 
 def _client_of_hop(hop: str) -> str:
