@@ -219,6 +219,10 @@ async def test_broken_multipart_bodies_have_their_codes(api: Client) -> None:
     ):
         answer = await api.request("POST", path, content=b"{}", headers={"Content-Type": content_type})
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
+    packed = {"Content-Type": "multipart/form-data; boundary=x", "Content-Encoding": "gzip"}
+    answer = await api.request("POST", path, content=b"{}", headers=packed)
+    assert answer.json()["error"]["code"] == "upload/content_type_error"
+    assert answer.json()["error"]["reasons"] == ["header.Content-Encoding must be identity, not 'gzip'"]
     files = [("image", ("a", picture(), "image/jpeg")), ("image", ("b", picture(), "image/jpeg"))]
     answer = await api.request("POST", path, files=files)
     assert answer.json()["error"]["code"] == "upload/too_many_files"

@@ -268,6 +268,23 @@ async def test_strings_are_trimmed(tea: Client) -> None:
     assert data(await tea.post("/v1/tea", {"name": "\t green \n"})) == {"name": "green", "sugar": None}
 
 
+async def test_headers_that_are_no_lists_are_given_once(tea: Client) -> None:
+    twice = [("Authorization", tea.key), ("Content-Type", "application/json")] * 2
+    answer = await tea.request("POST", "/v1/tea", content=b'{"name": "green"}', headers=twice)
+    assert answer.status_code == 400
+    reasons = ["header.Authorization must be given once", "header.Content-Type must be given once"]
+    assert answer.json()["error"]["reasons"] == reasons
+    several = [("Authorization", tea.key), ("Accept", "text/html"), ("Accept", "application/json")]
+    assert (await tea.request("GET", "/v1/tea", headers=several)).status_code == 200
+
+
+async def test_a_byte_order_mark_before_a_body_is_ignored(tea: Client) -> None:
+    headers = {"Content-Type": "application/json"}
+    for mark, status in ((b"\xef\xbb\xbf", 200), (b"\xff\xfe", 400)):
+        answer = await tea.request("POST", "/v1/tea", content=mark + b'{"name": "gr\xc3\xbcn"}', headers=headers)
+        assert answer.status_code == status, answer.text
+
+
 async def test_a_compressed_body_is_refused_as_such(tea: Client) -> None:
     headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
     answer = await tea.request("POST", "/v1/tea", content=compress(b'{"name": "green"}'), headers=headers)

@@ -1,5 +1,7 @@
 """SCIM: keys, limits, discovery, media types, and what must never be answered 500 (settled 2, RFC 7644)."""
 
+import json
+from gzip import compress
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +195,16 @@ async def test_json_media_types_are_taken(scim: ScimClient, kind: str) -> None:
 async def test_other_media_types_are_not(scim: ScimClient) -> None:
     refused(await scim.post("/Users", user(), headers={"Content-Type": "text/plain"}), 415)
     refused(await scim.post("/Bulk", b"{}", headers={"Content-Type": "multipart/form-data"}), 415)
+
+
+async def test_headers_byte_order_marks_and_compression_are_read_as_in_the_api(scim: ScimClient) -> None:
+    key = scim.http.headers["Authorization"]
+    twice = await scim.http.request("GET", "/Users", headers=[("Authorization", key), ("Authorization", key)])
+    assert "header.Authorization must be given once" in refused(twice, 400)
+    made(await scim.post("/Users", b"\xef\xbb\xbf" + json.dumps(user()).encode()))
+    packed = compress(json.dumps(user()).encode())
+    answer = await scim.post("/Users", packed, headers={"Content-Encoding": "gzip"})
+    assert "header.Content-Encoding must be identity, not 'gzip'" in refused(answer, 415)
 
 
 @pytest.mark.parametrize("query", ["aadOptscim062020", "aadOptscim062020=", "x=1&y=2", "startindex=x"])

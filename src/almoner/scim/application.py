@@ -22,13 +22,14 @@ from scim2_server.responses import SCIM_MEDIA_TYPE, ScimResponse
 from scim2_server.routing import ROUTES, Operation, Route, match_pattern
 from starlette.types import Receive, Scope, Send
 
-from almoner.kit.errors import Forbidden, Problem, RateExceeded, ServiceUnavailable
+from almoner.kit.errors import Forbidden, Problem, RateExceeded, ServiceUnavailable, UnsupportedContentType
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.http import errors
 from almoner.platform.http.caller import AccessGuard, Caller, KeyKind, RateLimitState
+from almoner.platform.http.header_lines import ensure_no_repeated_headers, find_compression_problem, join_header_lines
 from almoner.platform.http.replies import RawHeaders, Reply, allow_header, options_reply, rate_limit_headers, send_reply
-from almoner.platform.http.requests import clean_json_body, read_limited_body
+from almoner.platform.http.requests import clean_json_body, read_json_body
 from almoner.platform.observability.failures import CONNECTION_ERRORS
 from almoner.scim import PREFIX, offload
 from almoner.scim.handler import ScimHandler
@@ -93,10 +94,7 @@ class ScimApplication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request; every response has the RateLimit headers."""
-        headers: dict[str, str] = {}
-        for name, value in scope["headers"]:
-            known = headers.get(key := name.decode("latin-1"))
-            headers[key] = value.decode("latin-1") if known is None else f"{known}, {value.decode('latin-1')}"
+        headers = join_header_lines(scope["headers"])
         call = _Call(scope, receive, headers, scope["client"][0] if scope.get("client") else "")
         try:
             reply = await self._answer(call)
@@ -123,7 +121,9 @@ class ScimApplication:
         )
         limit = self._protocol.max_body_size(request)
         assert limit is not None
-        sent = await read_limited_body(call.receive, call.headers, limit)
+        sent = await read_json_body(call.receive, call.headers, limit)
+        if sent and (compressed := find_compression_problem(call.headers)) is not None:
+            raise UnsupportedContentType(compressed)
         request.body = await offload.run_maybe_in_thread(len(sent) > offload.LONG_BODY, clean_json_body, sent)
         return _build_reply(await self._serve(request, call, found))
 
@@ -145,7 +145,8 @@ class ScimApplication:
         return (found[0] if found else None), [one.method for one, _ in here]
 
     async def _admit(self, call: _Call) -> None:
-        """Key, scope, limit (settled 2 and 8). Raises Unauthorised, Forbidden, RateExceeded."""
+        """Key, scope, limit (settled 2 and 8). Raises IncorrectParams, Unauthorised, Forbidden, RateExceeded."""
+        ensure_no_repeated_headers(call.scope["headers"], call.headers)
         call.caller = caller = await self._guard.authenticate(call.headers.get("authorization"), call.address)
         call.scope["almoner.caller"] = caller
         if caller.kind is not KeyKind.SCIM:

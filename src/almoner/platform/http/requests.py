@@ -1,5 +1,6 @@
 """Reads a request's body up to a limit and validates query and body, reporting all problems together."""
 
+import codecs
 import json
 import re
 from collections import Counter
@@ -19,6 +20,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.http import errors, uploads
 from almoner.platform.http.caller import Caller, RateLimitState
 from almoner.platform.http.endpoints import MAX_JSON_BODY, Endpoint, QueryReader
+from almoner.platform.http.header_lines import find_compression_problem
 from almoner.platform.http.uploads import ReceivedUpload
 from almoner.platform.http.wire import METADATA, RequestBody
 
@@ -67,17 +69,22 @@ async def read_body(request: ApiRequest, endpoint: Endpoint) -> bytes | Received
     """
     if endpoint.upload is not None:
         return await uploads.receive_upload(request.receive, request.headers, endpoint.upload)
-    raw = await read_limited_body(request.receive, request.headers, MAX_JSON_BODY)
+    raw = await read_json_body(request.receive, request.headers, MAX_JSON_BODY)
     if raw and endpoint.method != "GET":
         media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
         if media_type != "application/json":
             raise UnsupportedContentType(f"header.Content-Type must be application/json, not '{media_type[:100]}'")
-        if (coding := request.headers.get("content-encoding", "").strip().lower()) not in ("", "identity"):
-            raise UnsupportedContentType(f"header.Content-Encoding must be identity, not '{coding[:100]}'")
+        if (problem := find_compression_problem(request.headers)) is not None:
+            raise UnsupportedContentType(problem)
     # Characters within texts count, too: no accepted text has so many.
     if sum(raw.count(separator) for separator in _SEPARATORS) > MAX_JSON_VALUES:
         raise IncorrectParams(f"body may hold at most {MAX_JSON_VALUES} values")
     return raw
+
+
+async def read_json_body(receive: Receive, headers: Mapping[str, str], limit: int) -> bytes:
+    """A JSON body up to a limit, without a byte order mark (RFC 8259, 8.1). Raises as ``read_limited_body``."""
+    return (await read_limited_body(receive, headers, limit)).removeprefix(codecs.BOM_UTF8)
 
 
 async def read_limited_body(receive: Receive, headers: Mapping[str, str], limit: int) -> bytes:

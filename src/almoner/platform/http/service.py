@@ -32,6 +32,7 @@ from almoner.platform.http import call_audit
 from almoner.platform.http.caller import PERSONAL, AccessGuard, Caller, KeyKind
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Endpoint, Method, RawResponse, Routes
+from almoner.platform.http.header_lines import ensure_no_repeated_headers, join_header_lines
 from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.paths import BoundEndpoint, PathEndpoints, PathTree
 from almoner.platform.http.replies import (
@@ -60,17 +61,6 @@ In single-statement mode the statement does this itself.
 _KEY_MARKS = (b"sk_live_", b"sk_sandbox_", b"pk_live_", b"pk_sandbox_", b"scim_")
 
 
-def _joined_headers(lines: Sequence[tuple[bytes, bytes]]) -> Mapping[str, str]:
-    """The headers by name. Several lines of one are one list (RFC 9110, 5.3): none silently replaces another."""
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in lines}
-    if len(headers) == len(lines):
-        return headers
-    values: dict[bytes, list[bytes]] = {}
-    for name, value in lines:
-        values.setdefault(name, []).append(value)
-    return {name.decode("latin-1"): b", ".join(some).decode("latin-1") for name, some in values.items()}
-
-
 class ApiApplication:
     """The API as an ASGI application."""
 
@@ -86,7 +76,7 @@ class ApiApplication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one HTTP request. Every response of a known route has the RateLimit headers."""
-        headers = _joined_headers(scope["headers"])
+        headers = join_header_lines(scope["headers"])
         address = scope["client"][0] if scope.get("client") else ""
         request = ApiRequest(scope, receive, headers, [], address)
         extra: RawHeaders = []
@@ -266,6 +256,7 @@ class ApiApplication:
 
     async def _admit(self, request: ApiRequest, bound: BoundEndpoint) -> None:
         endpoint = bound.endpoint
+        ensure_no_repeated_headers(request.scope.get("headers", ()), request.headers)
         query = request.scope["query_string"]
         if query and any(mark in query for mark in _KEY_MARKS):
             raise IncorrectParams(

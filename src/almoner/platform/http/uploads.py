@@ -18,6 +18,7 @@ from almoner.platform.files.uploads.problems import (
     MultipartBoundaryNotFound,
     TooManyFiles,
 )
+from almoner.platform.http.header_lines import find_compression_problem
 
 _SHOWN: Final = 100
 OVERHEAD: Final = 64 * 1024
@@ -193,6 +194,8 @@ async def receive_upload(
     if media_type != b"multipart/form-data":
         named = headers.get("content-type", "").split(";")[0][:100]
         return ReceivedUpload(None, ContentTypeError(f"header.Content-Type is '{named}'"))
+    if (compressed := find_compression_problem(headers)) is not None:
+        return ReceivedUpload(None, ContentTypeError(compressed))
     if not (boundary := options.get(b"boundary")):
         return ReceivedUpload(None, MultipartBoundaryNotFound())
     collector = _Collector(upload_declaration)
