@@ -92,6 +92,8 @@ async def test_a_slug_is_never_given_again(service: Service, api: Client, other:
         ({"expiresAt": "2001-01-01T00:00:00Z"}, "body.expiresAt must be in the future"),
         ({"allowedOrigins": ["https://x.example/path"]}, "body.allowedOrigins.0 must be an origin"),
         ({"allowedOrigins": ["*"]}, "body.allowedOrigins.0 must be an origin"),
+        ({"allowedOrigins": ["https://x.example:0"]}, "body.allowedOrigins.0 must be an origin"),
+        ({"allowedOrigins": ["http://localhost.x.example"]}, "body.allowedOrigins.0 must be an origin"),
         ({"frequencies": ["fortnightly"]}, "body.frequencies.0 must be"),
         ({"organisationIds": []}, "body.organisationIds must"),
         ({"successUrl": "ftp://x.example"}, "body.successUrl"),

@@ -3,6 +3,8 @@
 import html
 import re
 
+import pytest
+
 from almoner.access.partners import service as partners
 from tests.support import applications, factories
 from tests.support.browsing import Browser
@@ -36,3 +38,11 @@ async def test_mails_and_pages_are_in_the_name_of_the_partner(service: Service, 
         page = html.unescape(re.sub("</?bdi[^>]*>", "", (await browser.open(link)).text))
         assert [value for value in LINKS.values() if value not in page] == [], link
     assert made["receiptDelivery"] == "pending"
+
+
+async def test_links_lead_to_public_web_addresses(service: Service, tenant: Tenant) -> None:
+    wrong = ["http://a.example", "https://", "https://[", "https://a b.example", "https://a.example:99999"]
+    for link in (*wrong, "https://user@a.example", "https://localhost"):
+        async with service.db.write() as tx:
+            with pytest.raises(ValueError, match="must be an address such as"):
+                await partners.set_public_links(tx, tenant.partner, privacy=link)

@@ -19,6 +19,7 @@ from almoner.kit import web
         "उदाहरण.भारत",
         "a_b.example.org",
         "ab--cd.example.org",
+        "example.org:65535",
     ],
 )
 def test_addresses_as_people_write_them(text: str) -> None:
@@ -44,6 +45,9 @@ def test_addresses_as_people_write_them(text: str) -> None:
         "https://-a.org",
         "https://a-.org",
         "c/o",
+        "example.org:0",
+        "example.org:65536/a",
+        "https://example.org:99999",
     ],
 )
 def test_what_is_no_address(text: str) -> None:

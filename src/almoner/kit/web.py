@@ -9,11 +9,12 @@ _SIGN: Final = "[^\\s/?#@:.\u3002\uff0e\uff61,;!$%&'()*+=<>\"\\[\\]{}|\\\\^`~-]"
 _LABEL: Final = f"{_SIGN}(?:-*{_SIGN})*"
 _ADDRESS: Final = re.compile(
     rf"(?:https?://)?{_LABEL}(?:{_DOT}{_LABEL})*{_DOT}(?!\d+{_DOT}?(?:[:/?#]|$)){_LABEL}{_DOT}?"
-    r"(?::[0-9]{1,5})?(?:[/?#]\S*)?",
+    r"(?::(?P<port>[0-9]{1,5}))?(?:[/?#]\S*)?",
     re.IGNORECASE,
 )
 
 
+_PORTS: Final = range(1, 65_536)
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _END_OF_HOST: Final = re.compile(r"[/?#\\]")
 
@@ -31,4 +32,5 @@ def host_of_address(text: str) -> str:
 
 def is_web_address(text: str) -> bool:
     """Whether the text is an address of the web, with or without ``https://``: a host with a dot in it, at least."""
-    return _ADDRESS.fullmatch(text) is not None
+    found = _ADDRESS.fullmatch(text)
+    return found is not None and (found["port"] is None or int(found["port"]) in _PORTS)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from almoner.access.partners import store
 from almoner.access.partners.domain import PartnerAccount, Period
@@ -18,6 +17,7 @@ from almoner.kit.money import EXPONENTS
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.files import media
 from almoner.platform.files.images import Image
+from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused, parse_target
 from almoner.platform.outbound.email_addresses import clean_email_address, is_email_address
 from almoner.platform.pages import colours
 
@@ -25,6 +25,7 @@ _DEFAULT_CURRENCIES = ("GBP", "USD", "EUR")
 _MAX_REQUEST_MINIMUM_MULTIPLE = 1_000_000
 _MAX_REQUEST_DUE_DAYS = 365
 _MAX_LINK_LENGTH = 2000
+_ANY_PORT = AddressPolicy(ports=range(1, 65_536))
 SHORTEST_PAUSE_REASON = 10
 LONGEST_PAUSE_REASON = 500
 LOGO_SIDE = 320
@@ -105,8 +106,11 @@ async def set_public_links(
 
 
 def _is_https(text: str) -> bool:
-    parts = urlsplit(text)
-    return parts.scheme == "https" and bool(parts.hostname) and len(text) <= _MAX_LINK_LENGTH
+    try:
+        parse_target(text, _ANY_PORT)
+    except AddressRefused:
+        return False
+    return len(text) <= _MAX_LINK_LENGTH
 
 
 async def set_support_refund_limit(tx: Tx, partner: Partner, currency: str, limit_minor: int | None) -> None:

@@ -28,7 +28,7 @@ def origin_of_url(url: str) -> str | None:
     """The origin of a URL as a CSP source; None for IPv6 literals."""
     try:
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or ":" in parts.hostname:
+        if parts.scheme not in ("http", "https") or not parts.hostname or ":" in parts.hostname or parts.port == 0:
             return None
         host = addresses.ascii_host(parts.hostname)
         default = {"http": 80, "https": 443}[parts.scheme]

@@ -1,5 +1,6 @@
 """Giving links on the wire (settled 11)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -49,6 +50,7 @@ from almoner.platform.pages.headers import origin_of_url
 _ORGANISATIONS: Final = "The organisations from which donors choose. A single one applies without a choice."
 _CATEGORY: Final = "Donors choose one of this category's organisations, whichever it has then."
 _CURRENCIES: Final = "The currencies from which donors choose. Default: all that the organisation can receive."
+_ORIGIN: Final = re.compile(r"https://|http://(?:localhost|127\.0\.0\.1)(?::|$)")
 
 
 def _slug(text: str) -> str:
@@ -58,7 +60,7 @@ def _slug(text: str) -> str:
 
 
 def _origin(text: str) -> str:
-    if origin_of_url(text) != text or not text.startswith(("https://", "http://localhost", "http://127.0.0.1")):
+    if origin_of_url(text) != text or not _ORIGIN.match(text):
         raise ValueError("must be an origin such as https://www.example.org, without a path")
     return text
 
