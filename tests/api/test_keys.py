@@ -63,6 +63,16 @@ async def test_k4_a_second_rotation_does_not_prolong_the_first_key(service: Serv
     assert await status(service, tenant.secret) == 401
 
 
+async def test_k4_every_successor_of_a_key_has_its_lifetime(service: Service, tenant: Tenant) -> None:
+    async with service.db.write() as tx:
+        expires_at = tx.real_now + timedelta(days=30)
+        first, _ = await keys.create(tx, tenant.partner, "secret", "short-lived", expires_at=expires_at)
+        successors = [(await keys.rotate(tx, first.id, timedelta(hours=1)))[0] for _ in range(2)]
+        await keys.rotate(tx, successors[1].id, timedelta(hours=1))
+        again, _ = await keys.rotate(tx, first.id, timedelta(hours=1))
+        assert [key.expires_at for key in (*successors, again)] == [expires_at] * 3
+
+
 async def test_k4_a_revoked_key_stops_within_a_second(service: Service, tenant: Tenant) -> None:
     assert await status(service, tenant.secret) == 200
     async with service.db.write() as tx:

@@ -85,10 +85,18 @@ async def rotate(tx: Tx, key_id: UUID, overlap: timedelta = domain.DEFAULT_OVERL
     """
     old = await get(tx, key_id)
     ends = domain.rotation_overlap_end(tx.real_now, overlap)
-    expires_at = None if old.lifetime is None else tx.real_now + old.lifetime
+    lifetime = await _original_lifetime(tx, old)
+    expires_at = None if lifetime is None else tx.real_now + lifetime
     new, secret = await create(tx, Partner(old.partner_id), old.kind, old.name, old.scopes, expires_at=expires_at)
     await store.expire(tx, old, ends, new.id)
     return new, secret
+
+
+async def _original_lifetime(tx: Tx, key: ApiKey) -> timedelta | None:
+    """The lifetime with which a key was created: a rotated key ends earlier, its successor has the same."""
+    while key.replaced_by is not None:
+        key = await get(tx, key.replaced_by)
+    return key.lifetime
 
 
 async def revoke(tx: Tx, key_id: UUID) -> bool:
