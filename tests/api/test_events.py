@@ -78,6 +78,17 @@ async def test_p1_going_back_leads_to_where_one_came_from(service: Service, api:
     assert first["_links"]["prev"] is None
 
 
+async def test_p1_no_page_has_events_up_to_the_sequence_that_the_list_starts_after(
+    service: Service, api: Client, tenant: Tenant
+) -> None:
+    await _happen(service, tenant, *["donation.created"] * 6)
+    first = (await api.get("/v1/events", pageSize=2, after=2)).json()
+    assert ([event["sequence"] for event in first["data"]], first["_links"]["prev"]) == ([3, 4], None)
+    second = (await api.get(first["_links"]["next"])).json()
+    back = (await api.get(second["_links"]["prev"])).json()
+    assert ([event["sequence"] for event in back["data"]], back["_links"]["prev"]) == ([3, 4], None)
+
+
 async def test_filters_by_type_and_time(service: Service, api: Client, tenant: Tenant) -> None:
     started = service.clock.now()
     for _ in range(3):

@@ -33,11 +33,13 @@ def event_routes(waiters: EventWaiters) -> Routes:
         page, filter_ = _page_of(call, query), query.to_filter()
         personal = call.caller.has_scope(PERSONAL)
         until = monotonic() + (query.wait or 0)
-        seen = query.after or 0
+        seen = first = query.after or 0
+        start = page if page.position is not None or query.after is None else replace(page, position=(first,))
         while True:
             async with call.db.read() as tx:
                 last = await service.load_last_sequence(tx, call.partner)
-                rows, total = await service.list_page(tx, call.partner, page, filter_)
+                found, total = await service.list_page(tx, call.partner, start, filter_)
+                rows = [event for event in found if event.sequence > first]  # on the way back, too
                 shown = call.list_response(
                     page,
                     rows,
@@ -59,8 +61,6 @@ def event_routes(waiters: EventWaiters) -> Routes:
 
 
 def _page_of(call: ApiCall, query: EventsQuery) -> RequestedPage:
-    """The requested page: after a sequence number, oldest first."""
+    """The requested page; after a sequence number, oldest first."""
     page = call.requested_page(query)
-    if query.after is None:
-        return page
-    return replace(page, descending=False, position=page.position or (query.after,))
+    return page if query.after is None else replace(page, descending=False)
