@@ -196,6 +196,15 @@ async def _error(_: Request) -> Response:
     return JSONResponse({"error": "invalid_client"}, 401)
 
 
+async def test_a_code_is_refused_in_the_words_of_the_provider(here: Setup, evil: HostileProvider) -> None:
+    evil.token_answer = _error
+    no = await refused(here, here.sign_in())
+    assert (no.reason, no.reported) == (
+        SsoRefusalReason.UNREACHABLE,
+        "the provider returned status 401: invalid_client",
+    )
+
+
 async def _rubbish(_: Request) -> Response:
     return Response(b"\xff\xfe<html>", media_type="application/json")
 

@@ -3,7 +3,7 @@
 from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote_plus, urlencode
 
 from almoner.access.sso.domain import (
@@ -17,18 +17,17 @@ from almoner.access.sso.domain import (
     parse_identity_claims,
 )
 from almoner.access.sso.provider_metadata import (
+    LONGEST_REPORT,
     MOST_BYTES,
     ProviderMetadataCache,
     build_unreachable_error,
     connection_pool_name,
     parse_json_response,
+    parse_token_response,
 )
 from almoner.access.sso.state import OidcState
 from almoner.kit.time import Clock
 from almoner.platform.outbound.client import OutboundClient, OutboundFailure
-
-_REPORTED: Final = 300
-"""Maximum number of characters shown of a provider's error message."""
 
 
 def authorization_url(
@@ -63,7 +62,7 @@ def parse_code_from_callback(provider: IdentityProvider, metadata: ProviderMetad
     if error := query.get("error"):
         reported = ": ".join(part for part in (error, query.get("error_description")) if part)
         raise SsoRefused(
-            SsoRefusalReason.DECLINED, "The identity provider did not sign you in.", reported=reported[:_REPORTED]
+            SsoRefusalReason.DECLINED, "The identity provider did not sign you in.", reported=reported[:LONGEST_REPORT]
         )
     if not (code := query.get("code")):
         raise SsoRefused(SsoRefusalReason.DECLINED, "The identity provider sent you back without a response.")
@@ -139,7 +138,7 @@ class TokenExchange:
             )
         except OutboundFailure as error:
             raise build_unreachable_error(str(error)) from error
-        return parse_json_response(answer)
+        return parse_token_response(answer)
 
     async def _claims(self, provider: IdentityProvider, state: OidcState, token: str, access: str) -> Mapping[str, Any]:
         from almoner.access.sso import tokens

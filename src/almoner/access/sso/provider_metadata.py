@@ -6,6 +6,7 @@ Each partner has its own copy, over connections of its own: one partner's provid
 import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +32,8 @@ _PAUSE: Final = timedelta(seconds=5)
 """After a failure, the provider is not requested again for this long."""
 
 _MOST_KEPT: Final = 1000
+LONGEST_REPORT: Final = 300
+"""Maximum number of characters shown of an error message."""
 _WELL_KNOWN: Final = "/.well-known/openid-configuration"
 
 
@@ -53,6 +56,11 @@ class _CacheEntry:
     known: _CachedMetadata | None = None
     failed: SsoRefused | None = None
     failed_at: datetime | None = None
+
+
+class _TokenError(msgspec.Struct):
+    error: str
+    error_description: str | None = None
 
 
 class ProviderMetadataCache:
@@ -184,3 +192,15 @@ def parse_json_response(response: OutboundResponse) -> Mapping[str, Any]:
         return msgspec.json.decode(response.body, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise build_unreachable_error("the response is not a JSON object") from error
+
+
+def parse_token_response(response: OutboundResponse) -> Mapping[str, Any]:
+    """The JSON object of a token response. Raises SsoRefused, with the provider's own error (RFC 6749 5.2)."""
+    try:
+        return parse_json_response(response)
+    except SsoRefused as refused:
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            stated = msgspec.json.decode(response.body, type=_TokenError)
+            parts = (refused.reported, stated.error, stated.error_description)
+            raise build_unreachable_error(": ".join(part for part in parts if part)[:LONGEST_REPORT]) from refused
+        raise
