@@ -366,6 +366,9 @@ async def test_an_invitation_is_sent_again(service: Service, tenant: Tenant, ada
 async def test_the_next_case_is_taken(service: Service, api: Client, rita: Doing) -> None:
     await decided(service, api, **UNHEARD_OF)
     await rita.browser.get(f"{HOME}/reviews")
+    wrong = await rita.browser.post(f"{HOME}/reviews/next", {"after": "x"})
+    assert (wrong.status_code, "This page address is not valid" in words(rita.browser)) == (400, True)
+    await rita.browser.get(f"{HOME}/reviews")
     before = await rita.entries("review.viewed")
     reviews_alone = {"after": f"9999-12-31T00:00:00+00:00~{UUID(int=0)}"}  # whichever flags other tests have left
     answer = await rita.browser.post(f"{HOME}/reviews/next", reviews_alone)

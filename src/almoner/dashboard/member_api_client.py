@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
 import msgspec
+from starlette.exceptions import HTTPException
 
 from almoner.access.people.domain import Person, Realm
 from almoner.dashboard.domain import scopes_for_roles
@@ -21,11 +22,14 @@ Record = dict[str, Any]
 _MAX_PAGE: Final = 100
 
 
-class ApiCallRejected(Exception):
-    """The API rejected the call. ``reasons``: all of them, as sentences."""
+class ApiCallRejected(HTTPException):
+    """The API rejected the call. ``reasons``: all of them, as sentences.
+
+    Where a page does not catch it, the page about a refused request shows them.
+    """
 
     def __init__(self, status: int, code: str, reasons: Sequence[str]) -> None:
-        super().__init__(code)
+        super().__init__(status, " ".join(f"{one[:1].upper()}{one[1:].rstrip('.')}." for one in reasons))
         self.status = status
         self.code = code
         self.reasons = tuple(reasons)

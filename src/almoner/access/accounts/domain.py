@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from almoner.access.people.domain import OPERATORS, Realm, Role
-from almoner.kit.errors import IncorrectParams
+from almoner.kit.errors import Problem
 
 MEMBERS_HOME: Final = "/account"
 OPERATORS_HOME: Final = "/operator"
@@ -167,7 +167,7 @@ def format_role_names(roles: Iterable[Role]) -> str:
     return ", ".join(name for role, name in ROLE_NAMES.items() if role in held)
 
 
-def problems_by_field(error: IncorrectParams, default_field: str) -> dict[str, str]:
+def problems_by_field(error: Problem, default_field: str) -> dict[str, str]:
     """An error's reasons by the form field that each one names first (``email: ...``), else under ``default_field``."""
     found: dict[str, str] = {}
     for reason in error.reasons:

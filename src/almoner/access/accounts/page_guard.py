@@ -33,6 +33,7 @@ from almoner.access.accounts.domain import (
     FormLimits,
     NavigationLink,
     build_member_portal,
+    problems_by_field,
 )
 from almoner.access.accounts.request_forms import ensure_storable_query, read_form, read_upload
 from almoner.access.credentials import service as credentials
@@ -51,16 +52,17 @@ from almoner.access.sign_ins.domain import (
     PendingSecondFactor,
     SignIn,
 )
-from almoner.kit.errors import NotFound
+from almoner.kit.errors import NotFound, Problem
 from almoner.kit.ids import RecordIdCodec
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Partner
+from almoner.platform.http.errors import headers_of_problem, http_status_of_problem
 from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration
 from almoner.platform.pages import formats, link_sessions
 from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD
 from almoner.platform.pages.rendering import PageRenderer
-from almoner.platform.pages.server_error import ServerErrorResponse
+from almoner.platform.pages.server_error import ServerErrorResponse, is_problem_of_request
 from almoner.platform.pages.translations import Language
 
 SECOND_FACTOR: Final = "/second-factor"
@@ -232,23 +234,29 @@ class PageGuard:
             except NotFound:
                 return await self.render_not_found(request, 404)
             except HTTPException as error:
-                language = self._pages.preferred_language(request)
-                return self.render_message_page(
-                    _portal_of_path(request),
-                    language.text("account.refused.title"),
-                    error.detail,
-                    status=error.status_code,
-                    language=language,
-                )
+                return self._render_refusal(request, error.status_code, error.detail)
             except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
-                language = self._pages.preferred_language(request)
-                heading, text = language.text("site.broken.title"), language.text("site.broken.next")
-                return ServerErrorResponse(
-                    self.render_message_page(_portal_of_path(request), heading, text, status=500, language=language),
-                    error,
-                )
+                return self._render_error(request, error)
 
         return Route(path, answer, methods=list(methods))
+
+    def _render_refusal(self, request: Request, status: int, text: str) -> HTMLResponse:
+        """The page about a request that is refused, with the reason."""
+        language = self._pages.preferred_language(request)
+        heading = language.text("account.refused.title")
+        return self.render_message_page(_portal_of_path(request), heading, text, status=status, language=language)
+
+    def _render_error(self, request: Request, error: Exception) -> Response:
+        """The page about an error; a problem of the request that the page did not show in its form is a refusal."""
+        if isinstance(error, Problem) and is_problem_of_request(error):
+            sentences = " ".join(problems_by_field(error, "what").values())
+            page = self._render_refusal(request, http_status_of_problem(error), sentences or error.message)
+            page.raw_headers.extend(headers_of_problem(error))
+            return page
+        language = self._pages.preferred_language(request)
+        heading, text = language.text("site.broken.title"), language.text("site.broken.next")
+        page = self.render_message_page(_portal_of_path(request), heading, text, status=500, language=language)
+        return ServerErrorResponse(page, error)
 
     async def require_sign_in(
         self,

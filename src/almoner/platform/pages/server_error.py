@@ -1,9 +1,11 @@
 """A response that shows an error page and then raises the error for the log."""
 
+from http import HTTPStatus
+
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from almoner.kit.errors import ServiceUnavailable
+from almoner.kit.errors import Problem, ServiceUnavailable
 from almoner.platform.http.errors import headers_of_problem, http_status_of_problem
 from almoner.platform.observability.failures import CONNECTION_ERRORS
 
@@ -12,7 +14,7 @@ class ServerErrorResponse(Response):
     """Sends the error page, then raises the error.
 
     If the database, the document storage or another part is unavailable, a retry may work in a moment, and the status
-    says so.
+    says so. A problem of the request is only raised: the edge answers it, with its own page and status.
     """
 
     def __init__(self, page: HTMLResponse, error: Exception) -> None:
@@ -25,5 +27,11 @@ class ServerErrorResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the page first, then raise the error."""
-        await self._page(scope, receive, send)
+        if not is_problem_of_request(self._error):
+            await self._page(scope, receive, send)
         raise self._error
+
+
+def is_problem_of_request(error: Exception) -> bool:
+    """Whether an error is a problem of the request (4xx)."""
+    return isinstance(error, Problem) and http_status_of_problem(error) < HTTPStatus.INTERNAL_SERVER_ERROR
