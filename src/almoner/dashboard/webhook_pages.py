@@ -1,7 +1,8 @@
 """Webhook endpoints: their health, their deliveries with each response, and developers' actions."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Final
+from typing import Final, get_args
 
 from markupsafe import Markup
 from starlette.responses import Response
@@ -10,16 +11,17 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import PageContext, SignedInRequest, redirect_to
 from almoner.access.accounts.page_texts import PageTexts, build_page_texts, join_reasons_as_english
 from almoner.dashboard.domain import PERSONAL, has_scope, roles_with_scope
-from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient, Record
+from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient, Record, iterate_pages
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
 from almoner.kit.time import convert_day_to_start_timestamp
 from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.wire import personal_fields
+from almoner.webhooks.deliveries.domain import Status
 
 PATH: Final = "/webhooks"
 _CALL: Final = "/v1/webhook-subscriptions"
-_STATUSES: Final = ("pending", "delivered", "failed")
+_STATUSES: Final = get_args(Status)
 _DONE: Final = {
     "tested": "dashboard.webhook.tested",
     "resumed": "dashboard.webhook.resumed",
@@ -50,12 +52,11 @@ class WebhookPages:
 
     async def list(self, visitor: SignedInRequest) -> Response:
         """List all endpoints with their health."""
-        page = await self._calls.list_page(visitor, _CALL, [("pageSize", "100")])
         return render_page(
             self._context,
             visitor,
             "webhooks.html",
-            endpoints=page.records,
+            endpoints=await self._endpoints(visitor),
             message=_DONE.get(visitor.query.get("done", "")),
         )
 
@@ -171,11 +172,15 @@ class WebhookPages:
         """The endpoint named in the URL, without its secret. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.portal.home}{PATH}/").split("/")[0]
         self._context.parse_id("webhooksubscription", name)
-        page = await self._calls.list_page(visitor, _CALL, [("pageSize", "100")])
-        found = next((one for one in page.records if one["id"] == name), None)
+        found = next((one for one in await self._endpoints(visitor) if one["id"] == name), None)
         if found is None:
             raise NotFound
         return found
+
+    async def _endpoints(self, visitor: SignedInRequest) -> Sequence[Record]:
+        """All endpoints, without their secrets."""
+        pages = iterate_pages(lambda asked: self._calls.list_page(visitor, _CALL, asked), [])
+        return [one async for records in pages for one in records]
 
     def _secret(self, visitor: SignedInRequest, endpoint: Record) -> Response:
         return render_page(self._context, visitor, "webhook_secret.html", endpoint=endpoint)
