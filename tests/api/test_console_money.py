@@ -488,7 +488,8 @@ async def test_every_list_opens_and_names_a_filter_that_is_none(service: Service
         assert (await olive.get(HOME + path)).status_code == 200, path
     for path in lists:
         assert (await olive.get(path)).status_code in (200, 403), path
-    for path in ("/refunds?status=x", "/disbursements?nonprofit=x", "/bank-statement-lines?amount=x"):
+    amounts = [f"/bank-statement-lines?amount={wrong}" for wrong in ("x", "snan", "1e999999")]
+    for path in ("/refunds?status=x", "/disbursements?nonprofit=x", *amounts):
         assert (await olive.get(HOME + path)).status_code == 422, path
     assert (await olive.get(f"{HOME}/ledger/transfers?q=nothing")).status_code == 200
     assert "There are no transfers with this reference." in words(olive)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Final
 from uuid import UUID
 
@@ -380,10 +380,10 @@ def _minors(text: str | None) -> list[int] | None:
         return None
     try:
         value = Decimal(text.replace(",", "").lstrip("-+"))
-    except InvalidOperation:
-        raise IncorrectParams("amount: enter an amount such as 12.50") from None
-    scaled = [value.scaleb(exponent) for exponent in (0, 2, 3)]
-    found = [int(one) for one in scaled if one == one.to_integral_value() and 0 < one <= MAX_MINOR]
+        scaled = [value.scaleb(exponent) for exponent in (0, 2, 3)]
+        found = [int(one) for one in scaled if one == one.to_integral_value() and 0 < one <= MAX_MINOR]
+    except ArithmeticError:  # no number, or one far too large
+        found = []
     if not found:
         raise IncorrectParams("amount: enter an amount such as 12.50")
     return found

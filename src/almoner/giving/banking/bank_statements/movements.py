@@ -31,9 +31,13 @@ def reference_unless_placeholder(text: str | None) -> str | None:
     return None if text is None or _NOTHING.fullmatch(text.strip()) else text.strip()
 
 
+def _digits(value: Decimal) -> int:
+    return len(value.normalize().as_tuple().digits)
+
+
 def parse_minor_units_or_problem(value: Decimal, currency: str, amount_text: str) -> int | str:
     """An amount in minor units, or the problem with it; ``amount_text``: as in the file."""
-    if not value.is_finite() or value < 0 or len(value.normalize().as_tuple().digits) > _MOST_DIGITS:
+    if not value.is_finite() or value < 0 or abs(value.adjusted()) > _MOST_DIGITS or _digits(value) > _MOST_DIGITS:
         return f"{amount_text} is not a valid amount"
     exponent = EXPONENTS[currency]
     if value > Decimal(MAX_MINOR).scaleb(-exponent):
