@@ -209,3 +209,30 @@ async def test_a_change_without_a_fresh_proof_is_not_done(owner: Desk, service: 
 async def test_a_label_does_not_hold_its_hint(path: str, label: str, owner: Desk) -> None:
     answer = await owner.get(f"{owner.home}{path}")
     assert f"<label {label}</label>" in answer.text
+
+
+def shown(browser: Desk) -> dict[str, str]:
+    """What the page says was stored when it was shown."""
+    assert browser.page is not None
+    return dict(re.findall(r'name="(stored\.\w+)" value="([^"]*)"', browser.page.text))
+
+
+async def test_an_owner_undoes_nothing_that_another_has_just_saved(
+    owner: Desk, service: Service, tenant: Tenant
+) -> None:
+    person, _ = await invited(service, tenant, "two@example.org")
+    page = f"{owner.home}/members/{service.db.deployment.ids.encode('member', person.id)}"
+    await owner.get(page)
+    old = shown(owner)
+    assert (
+        await owner.post(page, {**old, "do": "change", "name": "", "email": "two-now@example.org"})
+    ).status_code == 303
+    assert (await owner.post(page, {**old, "do": "roles", "role": ["finance"]})).status_code == 303
+    late = {**old, "do": "change", "name": "Two Hands", "email": "two@example.org"}
+    assert (await owner.post(page, late)).status_code == 303
+    after = await known(service, person)
+    assert (after.display_name, after.email) == ("Two Hands", "two-now@example.org")
+    refused = await owner.post(page, {**old, "do": "roles", "role": ["support"]})
+    assert (refused.status_code, "They are now: finance" in owner.text()) == (422, True)
+    assert (await owner.post(page, {**shown(owner), "do": "roles", "role": ["support"]})).status_code == 303
+    assert (await known(service, person)).roles == {"support"}

@@ -178,6 +178,19 @@ def problems_by_field(error: Problem, default_field: str) -> dict[str, str]:
     return found
 
 
+def ensure_roles_unchanged(shown: object, current: Iterable[Role], wanted: Iterable[Role]) -> None:
+    """Check that the roles are those that the page showed, so that nobody undoes the change of somebody else.
+
+    ``shown``: the form's list of those roles, if it has one. Raises IncorrectParams.
+    """
+    now = sorted(current)
+    if shown is not None and sorted(str(shown).split()) != now != sorted(wanted):
+        raise IncorrectParams(
+            f"roles: the roles have changed since you opened this page. They are now: {', '.join(now) or 'none'}. "
+            "Check your selection, then save it again"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class FormLimits:
     """How long a form may be, in bytes as posted (URL-encoded), and its maximum number of fields."""

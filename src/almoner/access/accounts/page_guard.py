@@ -136,6 +136,10 @@ class SignedInRequest:
         given = self.form.getlist(name)
         return [one for one in choices if one in given]
 
+    def is_touched(self, name: str) -> bool:
+        """Whether a field differs from what was stored when the page was shown, as its ``stored.`` field says."""
+        return self.form_value(name).strip() != self.form.get(f"stored.{name}")
+
 
 @dataclass(frozen=True, slots=True)
 class NavigationItem:

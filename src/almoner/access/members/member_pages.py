@@ -3,10 +3,12 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
+from uuid import UUID
 
 from starlette.responses import Response
 from starlette.routing import Route
 
+from almoner.access.accounts.domain import ensure_roles_unchanged
 from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
 from almoner.access.accounts.page_texts import PageTexts, build_page_texts
 from almoner.access.members import service
@@ -21,7 +23,14 @@ from almoner.access.members.domain import (
 )
 from almoner.access.members.service import member_details
 from almoner.access.members.views import PAGE_SIZE, english_problems_by_field, role_choices, trim_to_page_size
-from almoner.access.people.domain import LONGEST_NAME, MEMBER_ROLES, MemberRole, NoSuchPerson, UserNameTaken
+from almoner.access.people.domain import (
+    LONGEST_NAME,
+    MEMBER_ROLES,
+    MemberRole,
+    NoSuchPerson,
+    Person,
+    UserNameTaken,
+)
 from almoner.access.sso.service import identities
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Tx
@@ -150,15 +159,19 @@ class MemberPages:
                 raise NotFound from None
             groups = (await service.load_groups_by_person_id(tx, partner, [person_id]))[person_id]
             bound = await identities.list_by_person(tx, one.person)
-        typed = {"name": one.person.display_name, "email": one.person.email or ""}
+        typed = stored = {"name": one.person.display_name, "email": one.person.email or ""}
         if pressed == "change":
-            typed = {field: visitor.form_value(field) for field in typed}
+            typed = {
+                field: visitor.form_value(field) if visitor.is_touched(field) else value
+                for field, value in stored.items()
+            }
         return self._show(
             visitor,
             texts,
             "member.html",
             one=self._facts(one, texts),
             typed=typed,
+            stored={**stored, "roles": " ".join(sorted(one.granted))},
             held=visitor.checkbox_values("role", MEMBER_ROLES) if "roles" in problems else one.granted,
             roles=role_choices(texts),
             groups=formats.list_separator(texts.language.locale).join(group.display_name for group in groups),
@@ -175,11 +188,7 @@ class MemberPages:
             self._context.audit_context(visitor),
             visitor.form_value("do"),
         )
-        name, email, roles = (
-            visitor.form_value("name"),
-            visitor.form_value("email"),
-            visitor.checkbox_values("role", MEMBER_ROLES),
-        )
+        name, email = (visitor.form_value(field) if visitor.is_touched(field) else None for field in ("name", "email"))
         actions: Mapping[str, tuple[str, Callable[[Tx], Awaitable[object]]]] = {
             "change": (
                 "changed",
@@ -187,7 +196,7 @@ class MemberPages:
             ),
             "roles": (
                 "roles",
-                lambda tx: service.change_roles(tx, partner, by, person_id, roles),
+                lambda tx: self._change_roles(tx, visitor, person_id),
             ),
             "invite": ("again", lambda tx: service.resend_invitation(tx, partner, by, person_id)),
             "deactivate": ("deactivated", lambda tx: service.deactivate_member(tx, partner, by, person_id)),
@@ -202,6 +211,12 @@ class MemberPages:
             await act(tx)
         page = f"{visitor.portal.home}/members" if pressed == "remove" else visitor.path
         return redirect_to(f"{page}?done={reported}")
+
+    async def _change_roles(self, tx: Tx, visitor: SignedInRequest, person_id: UUID) -> Person:
+        partner, wanted = partner_from_request(visitor), visitor.checkbox_values("role", MEMBER_ROLES)
+        granted = (await service.get_member(tx, partner, person_id)).granted
+        ensure_roles_unchanged(visitor.form.get("stored.roles"), granted, wanted)
+        return await service.change_roles(tx, partner, self._context.audit_context(visitor), person_id, wanted)
 
     async def groups(self, visitor: SignedInRequest) -> Response:
         """List groups with the role each gives to its members."""

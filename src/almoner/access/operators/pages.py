@@ -12,6 +12,7 @@ from almoner.access.accounts.domain import (
     OPERATORS_HOME,
     ROLE_NAMES,
     NavigationLink,
+    ensure_roles_unchanged,
     format_role_names,
     problems_by_field,
 )
@@ -183,12 +184,15 @@ class _OperatorPages(_PageBase):
                 for approval, first in waiting
             ],
             typed={
-                name: visitor.form_value(name) if visitor.form_value("do") == "details" else stored
+                name: visitor.form_value(name)
+                if visitor.form_value("do") == "details" and visitor.is_touched(name)
+                else stored
                 for name, stored in (("name", one.display_name), ("email", one.user_name))
             },
             own=one.id == visitor.person.id,
             held=visitor.checkbox_values("role", OPERATOR_ROLES) if "roles" in problems else one.roles,
             roles=_ROLES,
+            stored_roles=" ".join(sorted(one.roles)),
             invitable=one.active and not (factors.password or factors.passkeys),
             tokens=tokens,
             problems=problems,
@@ -198,10 +202,7 @@ class _OperatorPages(_PageBase):
         """Perform the action of the pressed button, and show the result."""
         by = visitor.audit_context(self._db.deployment.ids)
         actions: Mapping[str, tuple[str, Callable[[Tx], Awaitable[object]]]] = {
-            "roles": (
-                "roles",
-                lambda tx: service.set_roles(tx, by, operator_id, visitor.checkbox_values("role", OPERATOR_ROLES)),
-            ),
+            "roles": ("roles", lambda tx: self._set_roles(tx, visitor, operator_id)),
             "invite": ("invited", lambda tx: service.resend_invitation(tx, by, operator_id)),
             "deactivate": ("deactivated", lambda tx: service.deactivate(tx, by, operator_id)),
             "activate": ("activated", lambda tx: service.activate(tx, by, operator_id)),
@@ -219,7 +220,14 @@ class _OperatorPages(_PageBase):
         name, email = visitor.form_value("name").strip(), visitor.form_value("email").strip()
         if missing := [field for field, value in (("name", name), ("email", email)) if not value]:
             raise IncorrectParams(*(f"{field}: enter a value" for field in missing))
-        return await service.update_details(tx, visitor.audit_context(tx.ids), operator_id, email=email, name=name)
+        touched = {field: value for field, value in (("name", name), ("email", email)) if visitor.is_touched(field)}
+        return await service.update_details(tx, visitor.audit_context(tx.ids), operator_id, **touched)
+
+    async def _set_roles(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> Person:
+        wanted = visitor.checkbox_values("role", OPERATOR_ROLES)
+        current = (await people.get(tx, OPERATORS, operator_id)).roles
+        ensure_roles_unchanged(visitor.form.get("stored.roles"), current, wanted)
+        return await service.set_roles(tx, visitor.audit_context(tx.ids), operator_id, wanted)
 
     async def _reset(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> None:
         if operator_id == visitor.person.id:
