@@ -5,6 +5,7 @@ import base64
 import errno
 import os
 import re
+import ssl
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -17,6 +18,7 @@ import pytest
 from almoner import settings
 from almoner.cli import local
 from almoner.cli.failures import explain_error
+from almoner.platform.database.connections import ConnectionUnavailable
 from almoner.platform.database.postgres import PostgresServer
 from tests.support import forks
 from tests.support.database import TestDatabase, unmigrated
@@ -77,6 +79,21 @@ def test_a_file_of_another_account_is_one_sentence(file: str, said: str) -> None
     assert line.startswith(f"{file} {said}")
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENAMETOOLONG, "File name too long", "/srv/x"), "/srv/x cannot be used (File name too long)"),
+        (FileExistsError(errno.EEXIST, "File exists", "/var/lib/a"), "/var/lib/a cannot be used (File exists)"),
+        (OSError(errno.ELOOP, "Too many levels of symbolic links", "/a"), "/a cannot be used (Too many levels"),
+        (OSError(errno.EIO, "Input/output error"), "A file cannot be read or written ([Errno 5] Input/output error)"),
+    ],
+)
+def test_a_path_or_a_disk_that_cannot_be_used_is_one_sentence(error: OSError, said: str) -> None:
+    line = explain_error(error)
+    assert line is not None
+    assert line.startswith(said)
+
+
 @pytest.mark.parametrize(("environment", "named"), [("production", True), ("sandbox", False)])
 def test_a_folder_outside_of_a_unit_s_sandbox(
     environment: Literal["production", "sandbox"], named: bool, tmp_path: Path
@@ -106,6 +123,21 @@ async def test_an_unreachable_database(tmp_path: Path) -> None:
         line = await failed(*command, database_url=url, data_dir=str(tmp_path), port=str(free_port()))
         assert f"127.0.0.1:{nobody_there} (ALMONER_DATABASE_URL) cannot be reached" in line
         assert "hush" not in line
+
+
+async def test_hosts_with_a_part_that_is_empty_or_too_long(tmp_path: Path) -> None:
+    url = "postgresql://role:hush@data..base/almoner"
+    line = await failed("partners", "list", database_url=url, data_dir=str(tmp_path))
+    assert line.startswith("The database at data..base:5432 (ALMONER_DATABASE_URL) has a host name that cannot be used")
+    line = await failed("serve", host="h" * 64, data_dir=str(tmp_path), port=str(free_port()))
+    assert line.startswith(f"ALMONER_HOST is {'h' * 64}, which is not an address of this machine")
+
+
+async def test_a_data_folder_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+    url = f"postgresql://role:hush@127.0.0.1:{free_port()}/almoner"
+    line = await failed("partners", "list", database_url=url, data_dir=str(tmp_path / "data"))
+    assert line == f"{tmp_path / 'data'} cannot be used (File exists): check the path."
 
 
 async def test_a_database_of_another_form_than_the_code(empty_database: TestDatabase, tmp_path: Path) -> None:
@@ -200,6 +232,23 @@ async def test_arguments_that_are_no_text_and_a_full_output() -> None:
         (asyncpg.UndefinedTableError('relation "donation" does not exist'), "not have the schema of this version"),
         (asyncpg.TooManyConnectionsError("sorry, too many clients already"), "ALMONER_DATABASE_POOL"),
         (asyncpg.FeatureNotSupportedError('extension "pg_trgm" is not available'), "postgresql-contrib"),
+        (asyncpg.DiskFullError("could not extend file"), "has a full disk"),
+        (asyncpg.QueryCanceledError("canceling statement due to statement timeout"), "cancelled a statement"),
+        (asyncpg.AdminShutdownError("terminating connection due to administrator command"), "is not available"),
+        (asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation"), "is not available"),
+        (asyncpg.InterfaceError("connection is closed"), "is not available"),
+        (ConnectionUnavailable("the connection to the database was lost"), "is not available"),
+        (
+            OSError(
+                "Multiple exceptions: [Errno 111] Connect call failed ('::1', 5432, 0, 0), "
+                "[Errno 111] Connect call failed ('127.0.0.1', 5432)"
+            ),
+            "cannot be reached",
+        ),
+        (OSError(errno.EHOSTUNREACH, "Connect call failed ('10.0.0.1', 5432)"), "cannot be reached"),
+        (PermissionError(errno.EPERM, "Connect call failed ('10.0.0.1', 5432)"), "cannot be reached"),
+        (PermissionError(errno.EACCES, "Permission denied"), "cannot be reached"),
+        (ssl.SSLSyscallError(5, "unexpected end of the connection"), "has a certificate that cannot be trusted"),
     ],
 )
 def test_what_a_database_refuses_is_one_sentence(error: Exception, said: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ from almoner.kit.errors import Problem
 from almoner.migrations import MigrationRefused
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.platform.audit.heads import ExportFailed
+from almoner.platform.database.connections import ConnectionUnavailable
 from almoner.platform.database.key_check import WrongMasterKey
 from almoner.platform.database.pooler_check import PoolerNotSupported
 from almoner.platform.database.programs import DatabaseUnavailable
@@ -104,8 +105,10 @@ def explain_error(error: BaseException) -> str | None:
 def _explain_file_error(error: OSError) -> str | None:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"The disk is full ({error}): free some space, or set ALMONER_DATA_DIR to a folder on another disk."
-    if isinstance(error, FileNotFoundError | NotADirectoryError | IsADirectoryError) and error.filename is not None:
-        return f"{error.filename} cannot be used ({error.strerror}): check the path."
+    if error.errno in (errno.EIO, errno.ESTALE) and not isinstance(error, ssl.SSLError):  # which has its own numbers
+        return f"A file cannot be read or written ({error}): check the disk and its file system."
+    if error.filename is None:  # a failed connection
+        return None
     if isinstance(error, PermissionError) and PurePath(str(error.filename)).parent.name == ".postgresql":
         return (  # the database driver looks for a client certificate
             f"{error.filename} cannot be read ({error.strerror}): set HOME to the home folder of the account that runs "
@@ -116,16 +119,39 @@ def _explain_file_error(error: OSError) -> str | None:
             f"{error.filename} cannot be read or written by this account ({error.strerror}): use a path that the "
             "account has access to (for Almoner's own files: ALMONER_DATA_DIR), or run the command as the owner."
         )
-    return None
+    return f"{error.filename} cannot be used ({error.strerror}): check the path."
 
 
 def _explain_database_error(error: BaseException) -> str | None:
     """Database and connection pooler errors that an operator can fix."""
     text = " ".join(str(error).split())  # details are on lines of their own
     for kinds, quoted, sentence in _DATABASE_SENTENCES:
-        if isinstance(error, kinds) and quoted in text:
+        known = isinstance(error, kinds) and quoted in text
+        if known or (ConnectionError in kinds and _is_unclassified_connection_error(error)):
             return sentence.format(database=_database(error), text=text or type(error).__name__)
     return None
+
+
+_UNREACHABLE: Final = frozenset(
+    {
+        errno.EHOSTUNREACH,
+        errno.ENETUNREACH,
+        errno.EHOSTDOWN,
+        errno.ENETDOWN,
+        errno.EADDRNOTAVAIL,
+        errno.EACCES,
+        errno.EPERM,
+    }
+)
+
+
+def _is_unclassified_connection_error(error: BaseException) -> bool:
+    """Whether a connection failed with an error that Python has no class for.
+
+    asyncio raises one error about all addresses of a host, such as ``localhost``.
+    """
+    several = str(error).startswith("Multiple exceptions: ")
+    return isinstance(error, OSError) and (several or (error.filename is None and error.errno in _UNREACHABLE))
 
 
 _DATABASE_SENTENCES: Final[Sequence[tuple[tuple[type[BaseException], ...], str, str]]] = (
@@ -182,12 +208,37 @@ _DATABASE_SENTENCES: Final[Sequence[tuple[tuple[type[BaseException], ...], str, 
         "",
         "{database} does not have the schema of this version ({text}): run `almoner migrate`, or restore a backup.",
     ),
-    ((asyncpg.DiskFullError,), "", "The disk of {database} is full ({text}): free some space on it."),
+    ((asyncpg.DiskFullError,), "", "{database} has a full disk ({text}): free some space on it."),
     ((asyncpg.ClientConfigurationError,), "", "{database} has a URL that cannot be used ({text}): correct the URL."),
     (
         (ssl.SSLError,),
         "",
         "{database} has a certificate that cannot be trusted ({text}): check sslmode and sslrootcert in the URL.",
+    ),
+    (
+        (asyncpg.QueryCanceledError, asyncpg.LockNotAvailableError, asyncpg.IdleInTransactionSessionTimeoutError),
+        "",
+        "{database} cancelled a statement ({text}): run the command again, or increase the time limits of the role.",
+    ),
+    (
+        (
+            asyncpg.AdminShutdownError,
+            asyncpg.CrashShutdownError,
+            asyncpg.ConnectionDoesNotExistError,
+            ConnectionUnavailable,
+        ),
+        "",
+        "{database} is not available ({text}): check it, and run the command again.",
+    ),
+    (
+        (asyncpg.InterfaceError,),
+        "connection is closed",
+        "{database} is not available ({text}): check it, and run the command again.",
+    ),
+    (
+        (UnicodeError,),
+        "idna",
+        "{database} has a host name that cannot be used ({text}): correct the URL.",
     ),
     (
         (
