@@ -22,6 +22,7 @@ from almoner.platform.database.connections import ConnectionUnavailable
 from almoner.platform.database.postgres import PostgresServer
 from tests.support import forks
 from tests.support.database import TestDatabase, unmigrated
+from tests.support.production import PRODUCTION
 from tests.support.running import folder, free_port
 from tests.support.service import Service, serving
 from tests.support.small_disk import fill, small_disk
@@ -138,6 +139,27 @@ async def test_a_data_folder_that_is_a_file(tmp_path: Path) -> None:
     url = f"postgresql://role:hush@127.0.0.1:{free_port()}/almoner"
     line = await failed("partners", "list", database_url=url, data_dir=str(tmp_path / "data"))
     assert line == f"{tmp_path / 'data'} cannot be used (File exists): check the path."
+
+
+async def test_clean_deletes_nothing_of_production(tmp_path: Path) -> None:
+    document = tmp_path / "documents" / "ab" / "document"
+    document.parent.mkdir(parents=True)
+    document.touch()
+    given = {name: ",".join(value) if isinstance(value, list) else value for name, value in PRODUCTION.items()}
+    given |= {"database_url": "postgresql://almoner_app@db.internal/almoner", "master_key": OTHER_KEY}
+    line = await failed("clean", **given, data_dir=str(tmp_path))
+    assert line.startswith("`almoner clean` is only for the sandbox, and ALMONER_ENVIRONMENT is production")
+    assert document.exists()
+
+
+async def test_clean_deletes_what_a_sandbox_has_stored_and_downloaded() -> None:
+    with folder("clean") as data:
+        for name in ("documents", "registers", "watchlists"):
+            (data / name / "one").mkdir(parents=True)
+        (data / "notes.txt").touch()
+        status, printed = await asyncio.to_thread(forks.run, ("clean",), environment(data_dir=str(data)))
+        assert status == 0, printed
+        assert [path.name for path in data.iterdir()] == ["notes.txt"]
 
 
 async def test_a_database_of_another_form_than_the_code(empty_database: TestDatabase, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from almoner import settings
 from almoner.platform.database import postgres
+from almoner.settings import InvalidSettings
 
 # Only what Almoner creates: the data folder may contain other things, too.
 _OURS = (
@@ -21,6 +22,8 @@ _OURS = (
     "almoner.log.[0-9]",
     "documents",
     "files",
+    "registers",
+    "watchlists",
     "audit-heads",
     "status",
 )
@@ -32,6 +35,15 @@ def clean() -> None:
     No other database is changed.
     """
     given = settings.read_settings()
+    if not given.sandbox:
+        raise InvalidSettings(
+            [
+                (
+                    "`almoner clean` is only for the sandbox, and ALMONER_ENVIRONMENT is production: the data "
+                    "directory can contain documents and the signed heads of the audit log. Nothing was deleted."
+                )
+            ]
+        )
     if not given.data_dir.exists():
         typer.echo(f"Nothing to delete: {given.data_dir.resolve()} does not exist.")
         return
