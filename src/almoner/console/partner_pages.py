@@ -38,7 +38,6 @@ from almoner.validation.applications.configurations import service as configurat
 COUNTERS: Final[dict[str, Counter]] = {}
 _MEMBERS: Final = 100
 _GROUPS: Final = 100
-_LONGEST_NAME: Final = 200
 
 
 def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
@@ -111,9 +110,9 @@ class _PartnerPages:
         name = " ".join(visitor.form_value("name").split())
         problems: dict[str, str] = {}
         if visitor.form:
-            if 1 <= len(name) <= _LONGEST_NAME:
+            if 1 <= len(name) <= partners.LONGEST_NAME:
                 return await self._create(visitor, name)
-            problems = {"name": f"Enter 1 to {_LONGEST_NAME} characters."}
+            problems = {"name": f"Enter 1 to {partners.LONGEST_NAME} characters."}
         status = 422 if problems else 200
         return await self._context.render_console_page(
             visitor, "partner_new.html", status=status, name=name, problems=problems

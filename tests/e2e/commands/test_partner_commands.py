@@ -32,3 +32,12 @@ async def test_an_administrator_sets_a_partners_rate_limits(service: Service, tm
     assert (status, "--publishable must be a rate per second and a burst" in refused) == (2, True)
     reviewer = in_process(service, tmp_path, await operator(service, "reviewer"))
     assert (await reviewer(*limits, "--secret", "1/1"))[0] == 1
+
+
+async def test_the_name_of_a_partner_has_a_length_that_fits(service: Service, tmp_path: Path) -> None:
+    almoner = in_process(service, tmp_path, await operator(service, "administrator"))
+    for name in ("", " \t ", "x" * 201):
+        assert await almoner("partners", "create", name) == (1, "name: enter 1 to 200 characters\n")
+    status, made = await almoner("partners", "create", "  Bank \t of   spaces ")
+    assert status == 0, made
+    assert " Bank of spaces " in (await almoner("partners", "list"))[1]

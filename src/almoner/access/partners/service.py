@@ -26,6 +26,7 @@ _MAX_REQUEST_MINIMUM_MULTIPLE = 1_000_000
 _MAX_REQUEST_DUE_DAYS = 365
 _MAX_LINK_LENGTH = 2000
 _ANY_PORT = AddressPolicy(ports=range(1, 65_536))
+LONGEST_NAME = 200
 SHORTEST_PAUSE_REASON = 10
 LONGEST_PAUSE_REASON = 500
 LOGO_SIDE = 320
@@ -43,7 +44,10 @@ class PauseStateConflict(ValueError):
 
 
 async def create(tx: Tx, name: str) -> PartnerAccount:
-    """Create a partner, without API keys."""
+    """Create a partner, without API keys. Raises IncorrectParams."""
+    name = " ".join(name.split())
+    if not 1 <= len(name) <= LONGEST_NAME:
+        raise IncorrectParams(f"name: enter 1 to {LONGEST_NAME} characters")
     account = PartnerAccount(tx.new_id(), name, None, _DEFAULT_CURRENCIES, tx.now)
     await store.insert(tx, account)
     return account
