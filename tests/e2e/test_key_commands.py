@@ -55,6 +55,9 @@ async def test_v8_what_is_done_to_keys_is_told_as_pages_tell_it(
     )
     status, refused = await almoner("keys", "rotate", word(replaced, "key"), "--overlap-hours", "169")
     assert (status, "at most" in refused or "0 to 7 days" in refused) == (1, True)
+    for hours in ("nan", "inf", "1e300"):
+        status, refused = await almoner("keys", "rotate", word(replaced, "key"), "--overlap-hours", hours)
+        assert (status, "--overlap-hours must be a number of hours up to 168" in refused) == (2, True), refused
 
 
 async def test_k6_all_scopes_that_no_route_asks_for_are_told_at_once(

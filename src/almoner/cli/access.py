@@ -436,9 +436,16 @@ async def rotate_key(
     """
     old = await key_service.get(tx, parse_id(tx, "apikey", key))
     made, secret = await api_keys.rotate(
-        tx, caller.audit_context, old, timedelta(hours=overlap_hours), may_grant_donor_data=True
+        tx, caller.audit_context, old, _overlap(overlap_hours), may_grant_donor_data=True
     )
     return _new_key(tx, made, secret)
+
+
+def _overlap(hours: float) -> timedelta:
+    try:
+        return timedelta(hours=hours)
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(f"--overlap-hours must be a number of hours up to 168, not {hours}") from None
 
 
 @keys.command("revoke")

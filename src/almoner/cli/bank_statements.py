@@ -13,7 +13,7 @@ from almoner.cli.amounts import format_decimal
 from almoner.cli.caller import CommandCaller, Note, operator_command, operator_transaction
 from almoner.cli.database import database_command, transaction_command
 from almoner.cli.progress import ProgressLine
-from almoner.cli.tables import ErrorOutput, Output, Table
+from almoner.cli.tables import ErrorOutput, Limit, Output, Table
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
@@ -107,7 +107,7 @@ async def list_lines(
         bool,
         typer.Option("--all", help="Also list matched and dismissed lines, and sort the list from newest to oldest."),
     ] = False,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
+    limit: Limit = 50,
 ) -> Table:
     """List unmatched statement lines, oldest first."""
     return Table(
@@ -137,9 +137,7 @@ def _open_reason(reason: OpenLineReason, refusal: str | None) -> str:
 
 @commands.command("gaps")
 @transaction_command
-async def list_gaps(
-    tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
-) -> Table:
+async def list_gaps(tx: Tx, limit: Limit = 50) -> Table:
     """List missing and incomplete bank statements.
 
     If the opening balance of a statement is not the closing balance of another statement, a statement is missing. A
@@ -197,7 +195,7 @@ async def explain_discrepancy(
 @transaction_command
 async def list_provider_payouts(
     tx: Tx,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
+    limit: Limit = 50,
 ) -> Table:
     """List provider payouts that match no statement line."""
     return Table(

@@ -26,7 +26,7 @@ from almoner.cli.caller import (
 )
 from almoner.cli.database import database_command, transaction_command
 from almoner.cli.progress import ProgressLine
-from almoner.cli.tables import ErrorOutput, FieldList, Output, Part, Table
+from almoner.cli.tables import ErrorOutput, FieldList, Limit, Output, Part, Table
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
@@ -110,7 +110,7 @@ async def list_disbursements(
     status: Annotated[
         str | None, typer.Option(help="Show only disbursements that are PENDING, SENT, PAID or RETURNED.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
+    limit: Limit = 50,
 ) -> Table:
     """List disbursements, newest first."""
     wanted = _status(status)

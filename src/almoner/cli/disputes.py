@@ -9,7 +9,7 @@ from almoner.cli.amounts import format_amount
 from almoner.cli.caller import CommandCaller, Note, build_display_name_lookup, operator_command
 from almoner.cli.database import transaction_command
 from almoner.cli.disbursements import read_disbursement_rules
-from almoner.cli.tables import FieldList, Output, Table
+from almoner.cli.tables import FieldList, Limit, Output, Table
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.disputes.domain import (
     DISPUTE,
@@ -35,7 +35,7 @@ DisputeId = Annotated[str, typer.Argument(help="Dispute ID, from `almoner disput
 async def list_disputes(
     tx: Tx,
     every: Annotated[bool, typer.Option("--all", help="Include won and lost disputes.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
+    limit: Limit = 50,
 ) -> Table:
     """List disputes, newest first."""
     found = await disputes.list_newest(tx, sorted(DISPUTE.states()) if every else _OPEN, limit)

@@ -9,7 +9,7 @@ from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount, format_decimal, parse_amount
 from almoner.cli.caller import CommandCaller, Note, operator_command, operator_transaction
 from almoner.cli.database import database_command, transaction_command
-from almoner.cli.tables import Output, Table
+from almoner.cli.tables import Limit, Output, Table
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.giving.checkout.donation_requests.domain import (
@@ -25,8 +25,6 @@ from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 
 commands = typer.Typer(help="Invoice partners for donations they collected.", no_args_is_help=True)
-
-Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")]
 
 
 @commands.command("run")

@@ -9,7 +9,7 @@ from almoner.access.notifications.domain import NoSuchUndeliverableEmail
 from almoner.cli.access import parse_id
 from almoner.cli.caller import CommandCaller, administrator_command
 from almoner.cli.database import transaction_command
-from almoner.cli.tables import Table
+from almoner.cli.tables import Limit, Table
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
@@ -21,9 +21,7 @@ _TYPE: Final = "email"
 
 @commands.command("list")
 @transaction_command
-async def list_undeliverable(
-    tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
-) -> Table:
+async def list_undeliverable(tx: Tx, limit: Limit = 50) -> Table:
     """List emails that could not be delivered, newest first.
 
     Emails that bounce later (after the mail server has accepted them) are not listed.

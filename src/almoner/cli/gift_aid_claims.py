@@ -12,7 +12,7 @@ from almoner.cli.access import parse_id
 from almoner.cli.amounts import parse_amount
 from almoner.cli.caller import CommandCaller, Note, operator_command, operator_transaction
 from almoner.cli.database import database_command, transaction_command
-from almoner.cli.tables import Output, Table
+from almoner.cli.tables import Limit, Output, Table
 from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.claims.domain import (
@@ -36,7 +36,6 @@ _SHOWN: Final = 20
 """Maximum number of excluded donations to print. Further donations are only counted."""
 
 ClaimId = Annotated[str, typer.Argument(help="Claim ID, from `almoner gift-aid claims list`.")]
-Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")]
 Charity = Annotated[
     str | None, typer.Option("--organisation", help="Organisation ID of the charity to show. Default: all charities.")
 ]

@@ -7,7 +7,7 @@ import typer
 from almoner.cli.access import parse_id
 from almoner.cli.caller import CommandCaller, Note, build_display_name_lookup, operator_command
 from almoner.cli.database import transaction_command
-from almoner.cli.tables import Table
+from almoner.cli.tables import Limit, Table
 from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit.log import DEPLOYMENT
@@ -20,9 +20,7 @@ OrganisationId = Annotated[str, typer.Argument(help="Organisation ID.")]
 
 @commands.command("refusals")
 @transaction_command
-async def list_refusals(
-    tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
-) -> Table:
+async def list_refusals(tx: Tx, limit: Limit = 50) -> Table:
     """List nonprofits that have opted out of giving links, newest first."""
     found = await giving_links.list_opt_outs(tx, limit)
     names = await organisations.load_display_names_by_id(tx, ALL_PARTNERS, [one.organisation_id for one in found])

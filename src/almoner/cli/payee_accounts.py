@@ -15,7 +15,7 @@ from almoner.cli.caller import (
     operator_command,
 )
 from almoner.cli.database import transaction_command
-from almoner.cli.tables import Output, Table
+from almoner.cli.tables import Limit, Output, Table
 from almoner.giving.account_notices import service as account_notices
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import (
@@ -63,7 +63,7 @@ AccountId = Annotated[str, typer.Argument(help="Payee account ID, from `almoner 
 async def list_accounts(
     tx: Tx,
     status: Annotated[AccountStatus | None, typer.Option(help="Show only accounts with this status.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
+    limit: Limit = 50,
 ) -> Table:
     """List payee accounts, newest first."""
     return Table(

@@ -19,7 +19,7 @@ from almoner.cli.caller import (
     operator_transaction,
 )
 from almoner.cli.database import database_command, transaction_command
-from almoner.cli.tables import ErrorOutput, Output, Table
+from almoner.cli.tables import ErrorOutput, Limit, Output, Table
 from almoner.giving.banking.payment_files import flows as payment_files_flows
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import BankOutcome, OwnAccount, PaymentFile, PaymentFileError
@@ -43,9 +43,7 @@ Out = Annotated[Path, typer.Option("--out", help="File to write. The file must n
 
 @commands.command("list")
 @transaction_command
-async def list_files(
-    tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
-) -> Table:
+async def list_files(tx: Tx, limit: Limit = 50) -> Table:
     """List payment files, newest first."""
     found = await payment_files.list_newest(tx, limit)
     by = await build_display_name_lookup(

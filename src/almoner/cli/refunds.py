@@ -10,7 +10,7 @@ from almoner.cli.amounts import format_amount
 from almoner.cli.caller import CommandCaller, build_display_name_lookup, operator_command
 from almoner.cli.database import transaction_command
 from almoner.cli.disbursements import read_disbursement_rules
-from almoner.cli.tables import Output, Table
+from almoner.cli.tables import Limit, Output, Table
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundError, RefundStatus
 from almoner.giving.checkout.donations import service as donations
@@ -34,7 +34,7 @@ Note = Annotated[str, typer.Option(help="Reason (up to 500 characters).")]
 async def list_refunds(
     tx: Tx,
     every: Annotated[bool, typer.Option("--all", help="Include sent and failed refunds.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
+    limit: Limit = 50,
 ) -> Table:
     """List pending refunds, newest first.
 
@@ -56,7 +56,7 @@ def _row(tx: Tx, refund: Refund) -> list[object]:
 @transaction_command
 async def list_failed_refunds(
     tx: Tx,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
+    limit: Limit = 50,
 ) -> Table:
     """List failed and returned refunds, oldest first.
 

@@ -13,7 +13,7 @@ from almoner import settings
 from almoner.cli.caller import build_administrator_check
 from almoner.cli.database import database_command, run_with_database, transaction_command
 from almoner.cli.progress import ProgressLine
-from almoner.cli.tables import FieldList, Part, Table, print_output
+from almoner.cli.tables import MAX_ROWS, FieldList, Limit, Part, Table, print_output
 from almoner.kit.ids import RecordIdCodec
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.nonprofits.registers import flows as registers_flows
@@ -147,9 +147,7 @@ async def show_load(
 
 @commands.command("list")
 @transaction_command
-async def list_registers(
-    tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
-) -> Table:
+async def list_registers(tx: Tx, limit: Limit = 50) -> Table:
     """List imports, newest first.
 
     The status of an import is loaded, quarantined (the files looked damaged and were not used) or rolled_back. The
@@ -242,7 +240,11 @@ async def show_difference(
     source: Annotated[str | None, typer.Option(help="Source of the imports. Required if you compare dates.")] = None,
     rows: Annotated[
         int,
-        typer.Option(min=0, help="Maximum number of changed registration numbers to list, with organisation names."),
+        typer.Option(
+            min=0,
+            max=MAX_ROWS,
+            help="Maximum number of changed registration numbers to list, with organisation names.",
+        ),
     ] = 0,
 ) -> list[Part]:
     """Compare two imports of a source, or two dates.

@@ -11,7 +11,7 @@ import typer
 from almoner.cli.access import parse_id
 from almoner.cli.caller import CommandCaller, Note, build_display_name_lookup, operator_command, operator_transaction
 from almoner.cli.database import database_command
-from almoner.cli.tables import Output, Table
+from almoner.cli.tables import Limit, Output, Table
 from almoner.kit.errors import NotFound
 from almoner.kit.evidence import EvaluationStep
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
@@ -48,7 +48,7 @@ async def list_reviews(
     kind: Annotated[Kind | None, typer.Option(help="Show only cases of this kind.")] = None,
     partner: Annotated[str | None, typer.Option(help="Show only this partner's cases.")] = None,
     mine: Annotated[bool, typer.Option("--mine", help="Show only cases that you have claimed.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
+    limit: Limit = 50,
 ) -> Table:
     """List open cases, oldest first."""
     if mine:

@@ -12,7 +12,7 @@ from almoner.cli.amounts import format_amount, format_decimal
 from almoner.cli.caller import CommandCaller, Note, operator_command, operator_transaction
 from almoner.cli.database import database_command, transaction_command
 from almoner.cli.progress import ProgressLine
-from almoner.cli.tables import Output, Part, Table
+from almoner.cli.tables import Limit, Output, Part, Table
 from almoner.giving.accounting.settlements import flows as settlements_flows
 from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import Settlement, SettlementLineKind, UnmatchedSettlementLine
@@ -32,8 +32,6 @@ _UNRECONCILED: Final = {
     "bank_statement": ("missing bank statement", "bank-statements gaps"),
 }
 """The display name of each kind of unreconciled line, and the command that shows details of such lines."""
-
-Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")]
 
 
 @commands.command("import")

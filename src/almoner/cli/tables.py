@@ -4,11 +4,15 @@ import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Final
 
 import typer
 
 from almoner.cli import outputs
 from almoner.kit.text import columns_in_terminal, sanitise_for_terminal
+
+MAX_ROWS: Final = 1_000_000
+Limit = Annotated[int, typer.Option(min=1, max=MAX_ROWS, help="Maximum number of rows to show.")]
 
 
 @dataclass(frozen=True, slots=True)

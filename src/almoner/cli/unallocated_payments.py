@@ -8,7 +8,7 @@ from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount
 from almoner.cli.caller import CommandCaller, build_display_name_lookup, operator_command
 from almoner.cli.database import transaction_command
-from almoner.cli.tables import Output, Table
+from almoner.cli.tables import Limit, Output, Table
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import (
     NOTE_LENGTH,
@@ -39,7 +39,7 @@ Note = Annotated[str, typer.Option(help="Reason for the decision.")]
 async def list_unallocated_payments(
     tx: Tx,
     every: Annotated[bool, typer.Option("--all", help="Include refunded, written-off and applied payments.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
+    limit: Limit = 50,
 ) -> Output:
     """List unallocated payments, newest first.
 

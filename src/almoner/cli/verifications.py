@@ -16,7 +16,7 @@ from almoner.cli.caller import (
     require_two_person_approval_if_enabled,
 )
 from almoner.cli.database import transaction_command
-from almoner.cli.tables import Output, Table
+from almoner.cli.tables import Limit, Output, Table
 from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.organisation_confirmations.domain import NonprofitContact
 from almoner.giving.disbursing.verifications import service as verifications
@@ -72,7 +72,7 @@ async def list_verifications(
     tx: Tx,
     status: Status = "pending",
     partner: Annotated[str | None, typer.Option(help="Show only this partner's verifications.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
+    limit: Limit = 50,
 ) -> Table:
     """List verifications by status, newest first."""
     scope = Partner(parse_id(tx, "partner", partner)) if partner else ALL_PARTNERS
@@ -232,9 +232,7 @@ async def _confirmation_rows(tx: Tx, one: MonetaryDonationVerification) -> Rows:
 
 @commands.command("flags")
 @transaction_command
-async def list_flags(
-    tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
-) -> Table:
+async def list_flags(tx: Tx, limit: Limit = 50) -> Table:
     """List flags that block disbursements.
 
     A flag is raised if details of a nonprofit change after they were checked. Disbursements to the nonprofit are
