@@ -38,6 +38,9 @@ async def test_an_administrator_sets_up_tries_and_removes_a_provider(
         assert f"{provider.issuer}/oauth2/token" in printed
     status, printed = await almoner(*words, "--public-client", "--keep-secret")
     assert status != 0
+    for nothing in ("", " \n"):
+        status, printed = await almoner(*words, stdin=nothing)
+        assert (status, "no client secret was entered" in printed) == (2, True), "it does not become a public client"
     status, printed = await almoner(*words, "--keep-secret", "--subject-claim", "email", "--scopes", "profile")
     assert status == 1
     assert "must be sub or oid" in printed

@@ -138,9 +138,17 @@ async def unlink_member(tx: Tx, caller: CommandCaller, partner: PartnerId, membe
 
 
 def _secret() -> str:
+    """The typed or piped client secret. Raises BadParameter if there is none: only --public-client means that."""
     if sys.stdin.isatty():
-        return str(typer.prompt("Client secret", hide_input=True, err=True)).strip()
-    return sys.stdin.readline().strip()
+        entered = str(typer.prompt("Client secret", hide_input=True, err=True)).strip()
+    else:
+        entered = sys.stdin.readline().strip()
+    if not entered:
+        raise typer.BadParameter(
+            "no client secret was entered: enter it when prompted, pipe it to standard input, or use --public-client "
+            "or --keep-secret"
+        )
+    return entered
 
 
 def _pair(text: str) -> tuple[str, str]:
