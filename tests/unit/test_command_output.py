@@ -3,9 +3,11 @@
 import errno
 import json
 import os
+import pty
 import stat
 import subprocess
 import sys
+import termios
 from datetime import date
 from pathlib import Path
 from typing import BinaryIO
@@ -126,6 +128,22 @@ def test_an_error_that_quotes_a_file_does_not_control_the_terminal(capsys: pytes
     with pytest.raises(SystemExit), exit_with_reason():
         raise StatementError("\x1b[2J is no entry\n\x9b31m is no day")
     assert capsys.readouterr().err == " [2J is no entry\n 31m is no day\n"
+
+
+def test_progress_stays_on_one_line_of_a_narrow_terminal() -> None:
+    screen, other = pty.openpty()
+    termios.tcsetwinsize(other, (24, 30))
+    program = (
+        "from almoner.cli.progress import ProgressLine; line = ProgressLine(); "
+        "line.show('reading: ' + '9' * 60); line.clear()"
+    )
+    kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    subprocess.run([sys.executable, "-c", program], stdout=other, env=kept, check=True)
+    os.close(other)
+    shown = os.read(screen, 1024).decode().split("\r")
+    os.close(screen)
+    assert shown[1].startswith("  reading: 999")
+    assert max(map(len, shown)) < 30
 
 
 def test_letters_that_the_terminal_does_not_have_are_escaped() -> None:

@@ -1,16 +1,13 @@
 """``almoner selfcheck``: check every invariant, and report what is broken and what to do."""
 
-import sys
-
 import typer
 
 from almoner.cli import outputs
 from almoner.cli.database import run_with_database
+from almoner.cli.progress import ProgressLine
 from almoner.platform.observability import selfcheck as platform
 from almoner.platform.observability.selfcheck import ConsistencyCheck, Finding
 from almoner.selfchecks import CHECKS
-
-_WIDTH = 76
 
 
 def selfcheck() -> None:
@@ -19,9 +16,13 @@ def selfcheck() -> None:
     The exit status is 1 if a check fails. The command reads one snapshot of the database and changes nothing, so you
     can run it while the service is running.
     """
-    outcome = run_with_database(lambda database: platform.run_selfcheck(database, CHECKS, _report))
-    if sys.stdout.isatty():
-        typer.echo("\r" + " " * (_WIDTH + 2) + "\r", nl=False)
+    line = ProgressLine()
+
+    def report(asked: int, check: ConsistencyCheck) -> None:
+        line.show(f"{asked} of {len(CHECKS)}: {check.name}")
+
+    outcome = run_with_database(lambda database: platform.run_selfcheck(database, CHECKS, report))
+    line.clear()
     for finding in outcome.findings:
         _print_finding(finding)
     asked = f"{outcome.check_count} checks in {outcome.seconds:.1f} s"
@@ -29,12 +30,6 @@ def selfcheck() -> None:
         typer.echo(f"{asked}: {len(outcome.findings)} failed.")
         raise typer.Exit(1)
     typer.echo(f"{asked}: all passed.")
-
-
-def _report(asked: int, check: ConsistencyCheck) -> None:
-    """Show the progress on one line if the output is a terminal."""
-    if sys.stdout.isatty():
-        typer.echo(f"\r  {f'{asked} of {len(CHECKS)}: {check.name}':<{_WIDTH}}", nl=False)
 
 
 def _print_finding(finding: Finding) -> None:
