@@ -92,7 +92,10 @@ async def test_the_first_operator_is_added_by_the_machine_and_others_by_administ
     status, reported = await his("operators", "add", "carl@example.org", "--role", "reviewer")
     assert (status, reported) == (
         1,
-        "Bo lacks the role administrator: Ada can grant it with `almoner operators set-roles " + bo + "`.\n",
+        (
+            "Bo lacks the role administrator: Ada can grant it under Operators in the console, or with `almoner "
+            f"operators set-roles {bo}`.\n"
+        ),
     )
     assert (await hers("operators", "set-roles", "bo@example.org", "--role", "finance"))[
         1

@@ -75,7 +75,7 @@ def test_an_administrator_decides_about_nothing_by_that() -> None:
         ):
             operators_domain.ensure_has_role(ada, "operator_ada", [role], [ada])
         eve = person("administrator", name="Eve")
-        with pytest.raises(OperatorRoleRequired, match=f"Ada lacks the role {role}: Eve can grant it with"):
+        with pytest.raises(OperatorRoleRequired, match=f"Ada lacks the role {role}: Eve can grant it under Operators"):
             operators_domain.ensure_has_role(ada, "operator_ada", [role], [ada, eve])
     with pytest.raises(OperatorRoleRequired, match="almoner operators set-roles operator_bo"):
         operators_domain.ensure_has_role(bo, "operator_bo", ["administrator"], [ada])

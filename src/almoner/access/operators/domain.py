@@ -189,12 +189,12 @@ def ensure_has_role(
     others = [one.display_name for one in administrators if one.id != operator.id]
     if administrators and not others:
         raise OperatorRoleRequired(
-            f"{lacks}, and nobody can change their own roles: add somebody who has it with `almoner operators add "
-            f"<email> --role {roles[0]}`, or add a second administrator, who can grant it with "
-            f"`almoner operators set-roles {operator_id}`."
+            f"{lacks}, and nobody can change their own roles: add somebody who has it, under Operators in the console "
+            f"or with `almoner operators add <email> --role {roles[0]}`, or add a second administrator, who can grant "
+            f"it there or with `almoner operators set-roles {operator_id}`."
         )
     raise OperatorRoleRequired(
-        f"{lacks}: {', '.join(others) or 'an administrator'} can grant it with "
+        f"{lacks}: {', '.join(others) or 'an administrator'} can grant it under Operators in the console, or with "
         f"`almoner operators set-roles {operator_id}`."
     )
 

@@ -159,14 +159,16 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
     ),
     "register_quarantined": _EmailText(
         "Register update failed at {place}",
-        "Files from {source} appear to be corrupted and were quarantined. The previous data is still in use. Run "
-        "`almoner registers status` for details. To import the files anyway, run `almoner registers import --force`.",
+        "Files from {source} appear to be corrupted and were quarantined. The previous data is still in use. For "
+        "details, see Registers in the console, or run `almoner registers status`. To import the files anyway, release "
+        "the import on its page, or run `almoner registers import --force`.",
         after="This problem resolves itself when the next valid file is imported.",
     ),
     "watchlist_refused": _EmailText(
         "Watchlist update failed at {place}",
-        "Files from {source} appear to be corrupted and were rejected. The previous data is still in use. Run "
-        "`almoner watchlists status` for details. To import the files anyway, run `almoner watchlists import --force`.",
+        "Files from {source} appear to be corrupted and were rejected. The previous data is still in use. For "
+        "details, see Watchlists in the console, or run `almoner watchlists status`. To import the files anyway, "
+        "upload them in the console and override the checks, or run `almoner watchlists import --force`.",
         after="This problem resolves itself when the next valid file is imported.",
     ),
     "donation_request": _EmailText(
@@ -177,15 +179,17 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
     ),
     "refund_refused": _EmailText(
         "Refund rejected by the payment provider at {place}",
-        "The payment provider rejected a refund of {amount}. We owe this amount to the nonprofit again. Run `almoner "
-        "refunds show` for details. For what to do next, see docs/runbooks/refunds.md.",
+        "The payment provider rejected a refund of {amount}. We owe this amount to the nonprofit again. For "
+        "details, see Failed refunds in the console, or run `almoner refunds show`. For what to do next, see "
+        "docs/runbooks/refunds.md.",
         after="If the partner requested the refund, we have notified the partner's owners and finance members.",
     ),
     "refund_failed": _EmailText(
         "A refund failed at {place}",
         "A refund of {amount} failed after the payment provider had sent it. The donor has not received the money. "
-        "Run `almoner refunds failed` for details. For what to do next, see docs/runbooks/refunds.md.",
-        after="The refund stays open until somebody has handled it and run `almoner refunds resolve`.",
+        "For details, see Failed refunds in the console, or run `almoner refunds failed`. For what to do next, see "
+        "docs/runbooks/refunds.md.",
+        after="The refund stays open until somebody has handled it and marked it as resolved.",
     ),
     "refund_not_sent": _EmailText(
         "{place}: refund of {amount} not sent",

@@ -8,8 +8,8 @@ checks: Final = (
     ConsistencyCheck(
         "registers.current",
         "The data of every register is younger than its maximum age",
-        "Import newer files with `almoner registers import`. If the register refreshes automatically, follow "
-        "docs/runbooks/registers.md",
+        "Import newer files under Register imports in the console, or with `almoner registers import`. If the register "
+        "refreshes automatically, follow docs/runbooks/registers.md",
         """
         select code from register_source where data_as_of < (select at from moment) - max_age
         """,
@@ -29,8 +29,8 @@ checks: Final = (
     ConsistencyCheck(
         "registers.no_numbers_left_unchanged",
         "The newest import of every source left no registration numbers unchanged because of rejected rows",
-        "Run `almoner registers show` with the import ID, and download corrected files. If no rejected row belongs to "
-        "a missing number, import the files again with --force",
+        "Open the import under Register imports in the console, or run `almoner registers show` with its ID, and "
+        "download corrected files. If no rejected row belongs to a missing number, import the files again with --force",
         """
         select l.source || ', ' || l.carried_over || ' kept, data of ' || to_char(l.data_as_of, 'YYYY-MM-DD')
         from register_load l

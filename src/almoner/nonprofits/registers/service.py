@@ -84,7 +84,9 @@ async def resolve_import(tx: Tx, source: str | None, id_or_day: UUID | datetime)
     if isinstance(id_or_day, UUID):
         found = await store.find_import(tx, id_or_day)
         if found is None or found.status == "quarantined":
-            raise ImportRefused("there is no such load: `almoner registers list` shows their IDs")
+            raise ImportRefused(
+                "there is no such import: see Register imports in the console, or `almoner registers list`"
+            )
         return found
     if source is None:
         raise ImportRefused("say with --source of which source the days are")

@@ -23,7 +23,8 @@ checks: Final = (
     ConsistencyCheck(
         "validation_requests.undecided_have_reviews",
         "Every validation request that was evaluated but not decided is in the review queue",
-        "Request a review for it. Until then, `almoner reviews` does not show it. See docs/runbooks/reviews.md",
+        "Request a review for it. Until then, Open reviews in the console and `almoner reviews list` do not show it. "
+        "See docs/runbooks/reviews.md",
         """
         select r.id from validation_request r
         where r.status = 'pending'

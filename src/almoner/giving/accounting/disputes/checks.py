@@ -94,8 +94,8 @@ checks: Final = (
     ConsistencyCheck(
         "disputes.decided_on_time",
         "Every dispute is decided within 120 days",
-        "Ask the payment provider. If the provider reports no outcome, record the outcome with `almoner disputes "
-        "mark-won` or `mark-lost`",
+        "Ask the payment provider. If the provider reports no outcome, record the outcome on the page of the dispute, "
+        "or with `almoner disputes mark-won` or `mark-lost`",
         """
         select id from dispute
         where status = 'open' and opened_at < (select at from moment) - interval '120 days'

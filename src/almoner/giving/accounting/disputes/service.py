@@ -158,7 +158,9 @@ async def record_outcome(tx: Tx, dispute_id: UUID, outcome: DisputeOutcome, rule
 async def get(tx: Tx, dispute_id: UUID) -> Dispute:
     """Return one dispute. Raises DisputeError."""
     if (found := await store.find(tx, dispute_id)) is None:
-        raise DisputeError("there is no dispute with this ID: see `almoner disputes list --all`")
+        raise DisputeError(
+            "there is no dispute with this ID: see Disputes in the console, or `almoner disputes list --all`"
+        )
     return found
 
 

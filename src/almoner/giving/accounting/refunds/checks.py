@@ -51,7 +51,7 @@ checks: Final = (
     ConsistencyCheck(
         "refunds.sent_on_time",
         "Every refund is sent within one day, or within seven days if it goes to a partner by bank transfer",
-        "See `almoner refunds list` and docs/runbooks/refunds.md",
+        "See Refunds in the console, or `almoner refunds list`, and docs/runbooks/refunds.md",
         """
         select id from refund
         where status = 'pending' and status_changed_at < (select at from moment)
@@ -62,7 +62,7 @@ checks: Final = (
     ConsistencyCheck(
         "refunds.failures_resolved",
         "Every failed or returned refund is created again or resolved within seven days",
-        "See `almoner refunds failed` and docs/runbooks/refunds.md",
+        "See Failed refunds in the console, or `almoner refunds failed`, and docs/runbooks/refunds.md",
         f"select r.id {UNSENT} and r.ended_at < (select at from moment) - interval '7 days' union all "
         f"select r.id {FAILED_AFTER_SENT} and f.reported_at < (select at from moment) - interval '7 days'",
         "refund",

@@ -90,7 +90,7 @@ class NoSuchRefund(RefundError):
     """There is no refund with this ID."""
 
     def __str__(self) -> str:
-        return "There is no refund of this identifier: see `almoner refunds list --all`."
+        return "There is no refund with this ID: see Refunds in the console, or `almoner refunds list --all`."
 
 
 def resolve_refund_amount(donation: Donation, amount_minor: int | None) -> Money:

@@ -57,7 +57,8 @@ checks: Final = (
     ConsistencyCheck(
         "settlements.clearing_balances_match",
         "Each provider's clearing balance equals its payments, minus settlements, refunds, disputes and write-offs",
-        "See `almoner settlements unmatched`. The account in the example shows the provider and currency",
+        "See Unmatched settlement lines in the console, or `almoner settlements unmatched`. The account in the example "
+        "shows the provider and currency",
         """
         select a.key from ledger_account a left join (
             select provider, currency, sum(minor) as minor from (
@@ -102,7 +103,8 @@ checks: Final = (
     ConsistencyCheck(
         "settlements.exceptions_resolved_on_time",
         "Every unmatched settlement line is resolved within four days",
-        "See `almoner settlements unmatched` for the reason. Dismiss lines that will never be booked",
+        "See the reason under Unmatched settlement lines in the console, or with `almoner settlements unmatched`. "
+        "Dismiss lines that will never be booked",
         """
         select provider || ' ' || provider_payment || ': ' || reason from settlement_line
         where status = 'exception' and created_at < (select at from moment) - interval '4 days'

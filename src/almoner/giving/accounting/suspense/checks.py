@@ -34,8 +34,8 @@ checks: Final = (
         "suspense.balances_match",
         "Suspense accounts contain exactly the undecided payments, and refunds accounts exactly the refunds in "
         "progress",
-        "See `almoner unallocated-payments list`. The account in the example shows the provider and currency to "
-        "compare",
+        "See Unallocated payments in the console, or `almoner unallocated-payments list`. The account in the example "
+        "shows the provider and currency to compare",
         """
         select key from ledger_account a left join (
             select case status when 'held' then 'suspense' else 'refunds' end as kind, provider, currency,

@@ -160,4 +160,7 @@ class NoSuchUnallocatedPayment(Exception):
     """There is no unallocated payment with this ID."""
 
     def __str__(self) -> str:
-        return "There is no held money of this identifier: see `almoner unallocated-payments list --all`."
+        return (
+            "There is no unallocated payment with this ID: see Unallocated payments in the console, or `almoner "
+            "unallocated-payments list --all`."
+        )

@@ -8,7 +8,8 @@ checks: Final = (
     ConsistencyCheck(
         "bank_statements.lines_matched_on_time",
         "Every bank statement line is matched or dismissed within five days",
-        "Run `almoner bank-statements lines`. Match each line, or dismiss it with a note",
+        "See Lines to match in the console, or `almoner bank-statements lines`. Match each line, or dismiss it with a "
+        "note",
         "select id from bank_statement_line where status = 'open' "
         "and created_at < (select at from moment) - interval '5 days'",
         "bankline",
@@ -16,7 +17,8 @@ checks: Final = (
     ConsistencyCheck(
         "bank_statements.provider_payouts_arrived",
         "Every provider payout has arrived in our bank account, if statements of the account are imported",
-        "Compare the provider's report with the bank statement. See `almoner bank-statements provider-payouts`",
+        "Compare the provider's report with the bank statement. See Provider payouts without a bank statement line in "
+        "the console, or `almoner bank-statements provider-payouts`",
         """
         select s.id from unreconciled_settlement s where exists (
             select from bank_statement b
@@ -27,14 +29,16 @@ checks: Final = (
     ConsistencyCheck(
         "bank_statements.balances_are_continuous",
         "The opening balance of every bank statement is the closing balance of another statement",
-        "Import the missing statement. `almoner bank-statements gaps` shows the statement that follows it",
+        "Import the missing statement. To see the statement that follows it, open Missing and incomplete statements in "
+        "the console, or run `almoner bank-statements gaps`",
         "select id from bank_statement_gap",
         "bankstatement",
     ),
     ConsistencyCheck(
         "bank_statements.lines_are_readable",
         "Every line of an imported bank statement could be read",
-        "Import a corrected file, or run `almoner bank-statements explain` once you know what the lines are",
+        "Import a corrected file. If you know what the lines are, explain the statement under Missing and incomplete "
+        "statements in the console, or with `almoner bank-statements explain`",
         "select id from bank_statement_incomplete",
         "bankstatement",
     ),

@@ -93,8 +93,8 @@ checks: Final = (
     ConsistencyCheck(
         "donation_requests.completed_on_time",
         "Within 15 minutes, every donation request is complete, and its payments are allocated to donations",
-        "Check that a worker is running and that no donation_requests.run job is dead. Then run "
-        "`almoner donation-requests run`",
+        "Check that a worker is running and that no donation_requests.run job is dead. Then create requests under "
+        "Donation requests in the console, or with `almoner donation-requests run`",
         """
         select id from donation_request
         where collecting and created_at < (select at from moment) - interval '15 min'

@@ -87,8 +87,8 @@ checks: Final = (
         "disbursements.settled_donations_added",
         "Every settled donation is added to a disbursement within 15 minutes, unless nothing is owed or the donation "
         "is being refunded",
-        "Check that a worker is running, and look for dead disbursements.collect jobs. `almoner disbursements run` "
-        "also adds the donations",
+        "Check that a worker is running, and look for dead disbursements.collect jobs. Sending disbursements, in "
+        "the console or with `almoner disbursements run`, also adds the donations",
         """
         select id from donation
         where settled_at is not null and disbursement_id is null and disputed_at is null
@@ -113,8 +113,8 @@ checks: Final = (
     ConsistencyCheck(
         "disbursements.confirmed_on_time",
         "Every disbursement is confirmed or returned within five days of being sent",
-        "Search the bank's records for the end-to-end ID of the disbursement. Then run `almoner disbursements "
-        "confirm` or `mark-returned`",
+        "Search the bank's records for the end-to-end ID of the disbursement. Then confirm it or mark it as returned, "
+        "on its page or with `almoner disbursements confirm` or `mark-returned`",
         """
         select id from disbursement
         where status = 'SENT' and sent_at < (select at from moment) - interval '5 days'
@@ -140,8 +140,8 @@ checks: Final = (
     ConsistencyCheck(
         "disbursements.sent_to_approved",
         "Every disbursement was sent to an organisation that was approved at that time",
-        "Put the organisation on hold with `almoner disbursements hold`, and find out who sent this disbursement and "
-        "how",
+        "Put the organisation on hold, in the console or with `almoner disbursements hold`, and find out who sent this "
+        "disbursement and how",
         """
         select d.id from disbursement d
         where d.sent_at is not null and not exists (
@@ -167,7 +167,8 @@ checks: Final = (
         "disbursements.automatic_holds_reviewed",
         "Every automatic hold is reviewed within five days. Holds are placed if the bank contradicts itself or takes "
         "money back",
-        "See the reason with `almoner disbursements holds`. Ask the bank, resolve the problem, and release the hold",
+        "See the reason under Holds on disbursements in the console, or with `almoner disbursements holds`. Ask the "
+        "bank, resolve the problem, and release the hold",
         """
         select organisation_id from (
             select distinct on (organisation_id, partner_id) * from disbursement_hold

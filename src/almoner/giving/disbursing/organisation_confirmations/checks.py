@@ -8,7 +8,8 @@ checks: Final = (
     ConsistencyCheck(
         "organisation_confirmations.match_verifications",
         "Every answer from a nonprofit is recorded in its verification with the same outcome",
-        "Run `almoner verifications request-confirmation` again, and find out who recorded the answer and how",
+        "Ask the nonprofit again, on the page of the verification or with `almoner verifications "
+        "request-confirmation`, and find out who recorded the answer and how",
         """
         select c.id::text from monetary_donation_confirmation c
         where c.answer is not null and not exists (

@@ -8,7 +8,8 @@ checks: Final = (
     ConsistencyCheck(
         "verifications.checks_have_findings",
         "Every successful check has a finding that supports it, unless it is older than the first recorded finding",
-        "Put the organisation on hold with `almoner disbursements hold`, and find out who completed the check and how",
+        "Put the organisation on hold, in the console or with `almoner disbursements hold`, and find out who completed "
+        "the check and how",
         """
         select v.id from monetary_donation_verification v join monetary_donation_check c on c.verification_id = v.id
         where c.status = 'succeeded'
@@ -23,8 +24,8 @@ checks: Final = (
     ConsistencyCheck(
         "verifications.flags_reviewed_on_time",
         "Every flag that blocks disbursements is reviewed by two people within 14 days",
-        "See `almoner verifications flags`. Clear each flag that is no reason to hold disbursements, or reassign the "
-        "donations to another nonprofit",
+        "See Open reviews in the console, or `almoner verifications flags`. Clear each flag that is no reason to hold "
+        "disbursements, or reassign the donations to another nonprofit",
         """
         select f.id from monetary_donation_flag f join monetary_donation_verification v on v.id = f.verification_id
         where f.status = 'open' and v.status in ('pending', 'approved')

@@ -68,8 +68,8 @@ checks: Final = (
     ConsistencyCheck(
         "eligibility.register_data_is_current",
         "Every eligibility subscription is based on the current register data of its organisation",
-        "Check that a worker is running. See docs/runbooks/stuck-queue.md. To evaluate all subscriptions again, run "
-        "`almoner activities apply`",
+        "Check that a worker is running. See docs/runbooks/stuck-queue.md. To evaluate all subscriptions again, apply "
+        "the rules under Activities in the console, or run `almoner activities apply`",
         """
         select s.id from eligibility_subscription s
         join organisation named on named.id = s.organisation_id
