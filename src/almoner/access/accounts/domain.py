@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from almoner.access.people.domain import OPERATORS, Realm, Role
-from almoner.kit.errors import Problem
+from almoner.kit.errors import IncorrectParams, Problem
 
 MEMBERS_HOME: Final = "/account"
 OPERATORS_HOME: Final = "/operator"
