@@ -1,5 +1,7 @@
 """What a donor may add: the fee, and a word to the nonprofit (spec 2.8; H8)."""
 
+import re
+
 import pytest
 from playwright.async_api import expect
 
@@ -14,6 +16,10 @@ async def test_a_donor_who_covers_the_fee_sees_the_total_before_paying(site: Sit
         assert await label.evaluate("label => getComputedStyle(label, '::after').content") == "none"
         await page.get_by_label("Cover the payment fee").check()
         assert await label.evaluate("label => getComputedStyle(label, '::after').content") == '"$25.64 in total"'
+        await page.locator("#amount-other").check()
+        await page.locator("#typed").fill("25")
+        await expect(page.locator("#typed-total")).to_have_text("$25.64 in total")
+        await expect(page.locator("#sum-typed")).to_have_text("Donate $25.64")
         await fill(page, amount="$25")
         await page.get_by_role("button", name=TO_PAYMENT).click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("$25.64")
@@ -32,6 +38,30 @@ async def test_a_donor_who_covers_the_fee_sees_the_total_before_paying(site: Sit
         )
     assert row is not None
     assert tuple(row) == (2564, 64, None)
+    assert site.complaints == []
+
+
+async def test_the_button_names_a_typed_amount_as_it_is_charged_or_not_at_all(site: Site) -> None:
+    for country, currency, language, typed, shown in (
+        ("KWT", "KWD", "en", "1,500", "1,500.000"),
+        ("KWT", "KWD", "en", "1.500", "1.500"),
+        ("JPN", "JPY", "ja", "1万", None),
+        ("JPN", "JPY", "ja", "1,500円", "1,500"),
+        ("DNK", "DKK", "en", "kr. 50", "50.00"),
+        ("USA", "USD", "de", "1.234,50", "1.234,50"),
+        ("USA", "USD", "en", "1.234", None),
+    ):
+        session = await site.session(country=country, currency=currency, language=language)
+        async with site.donor() as page:
+            await page.goto(session["url"])
+            await page.locator("#amount-other").check()
+            await page.locator("#typed").fill(typed)
+            named = page.locator("#sum-typed")
+            if shown is None:
+                await expect(named).to_be_empty()
+                await expect(page.locator(".sum-open")).to_be_visible()
+            else:
+                await expect(named).to_contain_text(re.compile(rf"(?<![\d.,]){re.escape(shown)}(?![\d.,])"))
     assert site.complaints == []
 
 
