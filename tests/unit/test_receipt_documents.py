@@ -18,7 +18,7 @@ from pypdf.generic import DictionaryObject
 from almoner.giving.checkout.donations.domain import RefundedAmount
 from almoner.giving.checkout.sessions.domain import Benefits
 from almoner.giving.receipts.documents import ReceiptRenderer
-from almoner.giving.receipts.domain import Donee, Receipt
+from almoner.giving.receipts.domain import Donee, ReassignedOrganisation, Receipt
 from almoner.giving.receipts.jobs import RECEIPT as RECEIPT_EMAIL
 from almoner.kit.ids import RecordIdCodec
 from almoner.kit.money import Money
@@ -31,6 +31,7 @@ from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support import emails
 from tests.support.clock import TestClock
 from tests.support.figures import Figures
+from tests.support.pdf_links import count_web_links
 
 AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 LINKS = BaseUrls("https://give.example.org", "https://give.example.org")
@@ -253,6 +254,31 @@ async def test_the_label_keeps_away_from_the_amount(language: str) -> None:
     [figure] = {y for size, y in feet if size == 34}
     label = min(y for size, y in feet if size == 10.5 and y > figure)
     assert label - figure >= 32, label - figure
+
+
+@pytest.mark.parametrize("typed", ["http://evil.example/login click here", "www.evil.example", "ada@evil.example"])
+async def test_h11_nothing_that_was_typed_becomes_a_link_in_the_document(typed: str) -> None:
+    donee, passed_on = replace(DONEE, legal_name=typed, address=typed), ReassignedOrganisation(typed, AT)
+    named = replace(RECEIPT, first_name=typed, last_name=typed, issuer=typed, organisation=typed)
+    for receipt in (
+        named,
+        replace(named, donee=donee, benefits=Benefits(typed, 100)),
+        replace(named, passed_on=passed_on),
+    ):
+        made = await papers().render_pdf(receipt)
+        assert count_web_links(made) == 0
+        assert typed in without_marks(text(PdfReader(io.BytesIO(made))))
+
+
+async def test_our_own_contact_stays_a_link_in_the_document() -> None:
+    public = PublicLinks("Bright Bank", contact="help@b.example")
+    deployment = replace(renderer().deployment, public_links=public)
+    assert (
+        count_web_links(
+            await ReceiptRenderer(MailRenderer(deployment, RECEIPT_EMAIL.template.parent)).render_pdf(RECEIPT)
+        )
+        == 1
+    )
 
 
 NAMES = {

@@ -29,6 +29,7 @@ from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support.clock import TestClock
 from tests.support.figures import Figures
+from tests.support.pdf_links import count_web_links
 from tests.unit.test_receipt_documents import AT, LINKS, RECEIPT, kinds, root, text
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
@@ -55,9 +56,21 @@ def statement(*lines: DonorStatementLine, language: str = "en-GB", more: bool = 
     )
 
 
-async def read(made: DonorStatement) -> PdfReader:
+async def written(made: DonorStatement) -> bytes:
     deployment = Deployment("sandbox", TestClock(), RecordIdCodec(sandbox=True), LINKS, Vault(bytes(32)))
-    return PdfReader(io.BytesIO(await StatementRenderer(PageRenderer(deployment, TEMPLATES)).render_pdf(made)))
+    return await StatementRenderer(PageRenderer(deployment, TEMPLATES)).render_pdf(made)
+
+
+async def read(made: DonorStatement) -> PdfReader:
+    return PdfReader(io.BytesIO(await written(made)))
+
+
+async def test_h11_nothing_that_was_typed_becomes_a_link_in_the_document() -> None:
+    typed = "http://evil.example/login click here"
+    made = statement(line(2500, organisation=typed), line(2500, moved=True))
+    opened = replace(made.opened_by, first_name=typed, last_name=typed)
+    made = replace(made, opened_by=opened, issuer=typed, names={OTHER: typed})
+    assert count_web_links(await written(made)) == 0
 
 
 @pytest.mark.parametrize(

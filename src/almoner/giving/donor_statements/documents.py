@@ -9,6 +9,7 @@ from uuid import UUID
 from almoner.giving.donor_statements import domain
 from almoner.giving.donor_statements.domain import DonorStatement, DonorStatementLine
 from almoner.kit import language as languages
+from almoner.kit.text import prevent_autolinking
 from almoner.platform.pages import formats
 from almoner.platform.pages.pdf import Facts, PdfRenderer, build_contact_and_notice_facts, text_with_direction
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text
@@ -57,9 +58,9 @@ class StatementRenderer:
             "title": language.text("statement.title"),
             "date": _day(self._pages.deployment.date_in_issuer_time_zone(statement.as_of)),
             "test": _test(language) if self._pages.deployment.sandbox else None,
-            "issuer": stated(statement.issuer),
+            "issuer": stated(prevent_autolinking(statement.issuer)),
             "donor_label": language.text("receipt.donor"),
-            "donor": stated(formats.full_name(by.first_name, by.last_name, locale)),
+            "donor": stated(prevent_autolinking(formats.full_name(by.first_name, by.last_name, locale))),
             "gifts": language.text(
                 "statement.gifts",
                 first=bidi_isolated_plain_text(formats.format_day(statement.period.first, locale), language.direction),
@@ -101,7 +102,8 @@ class StatementRenderer:
         rtl, locale, receipt = language.direction == "rtl", language.locale, line.receipt
         stated = []
         if line.reassigned:
-            name = bidi_isolated_plain_text(statement.names[line.organisation_id], language.direction)
+            reassigned_to = prevent_autolinking(statement.names[line.organisation_id])
+            name = bidi_isolated_plain_text(reassigned_to, language.direction)
             stated.append(language.text("statement.now", organisation=name))
         if line.is_fully_refunded:
             stated.append(language.text("statement.void"))
@@ -114,7 +116,7 @@ class StatementRenderer:
                 formats.format_day(statement.period.day_of(receipt.received_at), locale), document_is_rtl=rtl
             ),
             "number": text_with_direction(receipt.display_number, document_is_rtl=rtl),
-            "organisation": text_with_direction(receipt.organisation, document_is_rtl=rtl),
+            "organisation": text_with_direction(prevent_autolinking(receipt.organisation), document_is_rtl=rtl),
             "amount": text_with_direction(
                 formats.format_money(receipt.money.minor, receipt.money.currency, locale), document_is_rtl=rtl
             ),

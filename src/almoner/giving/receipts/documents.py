@@ -1,5 +1,6 @@
 """Renders receipts: the email as HTML and text, and the attached PDF."""
 
+from dataclasses import replace
 from datetime import date
 from functools import cache, partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from almoner.access.notifications.service import Email
 from almoner.giving.receipts import domain
 from almoner.giving.receipts.domain import Receipt
 from almoner.kit import language as languages
+from almoner.kit.text import prevent_autolinking
 from almoner.platform.outbound.mail import Attachment
 from almoner.platform.pages import formats
 from almoner.platform.pages.pdf import Facts, PdfRenderer, build_contact_and_notice_facts, text_with_direction
@@ -62,7 +64,7 @@ class ReceiptRenderer:
         """The PDF; identical bytes until the donation is refunded or reassigned."""
         language = self._pages.language_for_tag(receipt.language)
         public, links = build_contact_and_notice_facts(self._pages.deployment, language)
-        facts = {**self._facts(receipt, language), "public": public}
+        facts = {**self._facts(_without_links(receipt), language), "public": public}
         return await _press().render_document(facts, {**links, "now": self.status_url(receipt)}, receipt.issued_at)
 
     def status_url(self, receipt: Receipt) -> str:
@@ -169,6 +171,21 @@ class ReceiptRenderer:
                 "link": language.text("receipt.follow"),
             },
         }
+
+
+def _without_links(receipt: Receipt) -> Receipt:
+    """The receipt without entered text that PDF readers would turn into a link (H11)."""
+    plain, donee, benefits, passed_on = prevent_autolinking, receipt.donee, receipt.benefits, receipt.passed_on
+    return replace(
+        receipt,
+        issuer=plain(receipt.issuer),
+        organisation=plain(receipt.organisation),
+        first_name=plain(receipt.first_name),
+        last_name=plain(receipt.last_name),
+        donee=donee and replace(donee, legal_name=plain(donee.legal_name), address=plain(donee.address)),
+        benefits=benefits and replace(benefits, description=plain(benefits.description)),
+        passed_on=passed_on and replace(passed_on, organisation=plain(passed_on.organisation)),
+    )
 
 
 def _day(at: date) -> list[int]:

@@ -7,6 +7,7 @@ from typing import Final
 from almoner.giving.disbursing.disbursements.domain import end_to_end_id_of
 from almoner.giving.disbursing.remittances.domain import Remittance, RemittanceLine, RemittanceTotals
 from almoner.kit import language as languages
+from almoner.kit.text import prevent_autolinking
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import formats
 from almoner.platform.pages.pdf import Facts, PdfRenderer, text_with_direction
@@ -53,8 +54,8 @@ class RemittanceRenderer:
             "title": language.text("remittance.title"),
             "date": [of.year, of.month, of.day],
             "test": _test(language) if self._deployment.sandbox else None,
-            "issuer": text_with_direction(remittance.issuer, document_is_rtl=rtl),
-            "organisation": text_with_direction(remittance.organisation, document_is_rtl=rtl),
+            "issuer": text_with_direction(prevent_autolinking(remittance.issuer), document_is_rtl=rtl),
+            "organisation": text_with_direction(prevent_autolinking(remittance.organisation), document_is_rtl=rtl),
             "said": language.text(
                 stated, day=bidi_isolated_plain_text(formats.format_day(of, language.locale), language.direction)
             ),
@@ -83,7 +84,7 @@ class RemittanceRenderer:
 
     def _row(self, one: RemittanceLine, remittance: Remittance, language: Language) -> dict[str, object]:
         rtl, locale = language.direction == "rtl", language.locale
-        donor = formats.full_name(*one.donor, locale).strip() if one.donor else _NOBODY
+        donor = prevent_autolinking(formats.full_name(*one.donor, locale).strip()) if one.donor else _NOBODY
         return {
             "donor": text_with_direction(
                 language.text("remittance.anonymous") if one.anonymous else donor, document_is_rtl=rtl
@@ -94,7 +95,7 @@ class RemittanceRenderer:
             "donation": text_with_direction(
                 self._deployment.ids.encode("donation", one.donation_id), document_is_rtl=False
             ),
-            "message": text_with_direction(one.message, document_is_rtl=rtl) if one.message else None,
+            "message": _message(one.message, language) if one.message else None,
             "designation": _designation(one.designation, language) if one.designation else None,
             "amounts": [
                 text_with_direction(_money(minor, remittance, language), document_is_rtl=rtl) for minor in _amounts(one)
@@ -102,8 +103,13 @@ class RemittanceRenderer:
         }
 
 
+def _message(message: str, language: Language) -> dict[str, object]:
+    return text_with_direction(prevent_autolinking(message), document_is_rtl=language.direction == "rtl")
+
+
 def _designation(designation: str, language: Language) -> dict[str, object]:
-    text = language.text("remittance.designation", designation=designation)
+    named = bidi_isolated_plain_text(prevent_autolinking(designation), language.direction)
+    text = language.text("remittance.designation", designation=named)
     return text_with_direction(text, document_is_rtl=language.direction == "rtl")
 
 
