@@ -111,6 +111,27 @@ def encrypted(settings: pikepdf.Encryption) -> bytes:
     return made.getvalue()
 
 
+def with_readable_metadata() -> bytes:
+    """A PDF with an owner password whose metadata is not encrypted, as Acrobat writes it."""
+    stated = b"/Filter/Crypt/DecodeParms<</Type/CryptFilterDecodeParms/Name/Identity>>"
+    replaced = "/" + "A" * (len(stated) - 3)
+    made = BytesIO()
+    with pikepdf.new() as opened:
+        opened.add_blank_page()
+        opened.Root.Metadata = opened.make_stream(b"<x/>", {"/Type": pikepdf.Name.Metadata, replaced: 1})
+        settings = pikepdf.Encryption(owner="o", user="", R=4, metadata=False)
+        opened.save(made, encryption=settings, compress_streams=False, fix_metadata_version=False)
+    before, found, after = made.getvalue().partition(f"{replaced} 1".encode())
+    assert found, "it stands in the file as it was given"
+    return before + stated + after
+
+
+def with_image(*filters: bytes, content: bytes) -> bytes:
+    """A PDF with an image that these filters decode."""
+    entries = b"/Type /XObject /Subtype /Image /Width 60 /Height 40 /ColorSpace /DeviceRGB /BitsPerComponent 8"
+    return pdf(stream(content, entries + b" /Filter [%s]" % b" ".join(filters)))
+
+
 def repairable() -> Iterator[tuple[str, bytes]]:
     """PDFs with minor damage and only one reading: repaired."""
     yield "table elsewhere", pdf().replace(b"startxref\n", b"startxref\n9")

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import zlib
-from base64 import b64decode
+from base64 import a85encode, b64decode
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -173,6 +173,11 @@ async def test_a_camera_may_put_more_pictures_behind_the_first_which_are_dropped
         hostile_pdfs.pdf(b"<< /Type /Annot /Subtype /Link /A << /S /URI /URI (https://example.org) >> >>"),
         hostile_pdfs.pdf(hostile_pdfs.packed(b"0 0 m" * 1000)),
         hostile_pdfs.pdf(hostile_pdfs.stream(b"00>", b"/Filter /ASCIIHexDecode")),
+        hostile_pdfs.with_image(
+            b"/ASCII85Decode", b"/DCTDecode", content=a85encode(HONEST[JPEG]) + b"~>"
+        ),  # as ReportLab writes it
+        hostile_pdfs.with_image(b"/ASCIIHexDecode", b"/DCTDecode", content=HONEST[JPEG].hex().encode() + b">"),
+        hostile_pdfs.with_readable_metadata(),
         hostile_pdfs.pdf().replace(b"\n%\xe2", b"\r\n%\xe2"[1:]) + b"\r\n",
     ],
 )

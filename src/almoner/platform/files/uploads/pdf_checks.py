@@ -67,6 +67,8 @@ _TYPES: Final = {
 }
 _INFLATED: Final = ("/FlateDecode", "/Fl")
 _DECODED: Final = ("/LZWDecode", "/LZW", "/RunLengthDecode", "/RL", "/ASCII85Decode", "/A85", "/ASCIIHexDecode", "/AHx")
+_TEXTS: Final = ("/ASCII85Decode", "/A85", "/ASCIIHexDecode", "/AHx")
+"""Bytes written as letters, as some libraries write images: decoded, they are smaller."""
 _PICTURES: Final = ("/DCTDecode", "/DCT", "/JPXDecode", "/CCITTFaxDecode", "/CCF", "/JBIG2Decode")
 
 
@@ -182,12 +184,8 @@ def _name(value: Any) -> str:
 
 def _unpacked_size(stream: pikepdf.Stream, max_count: int) -> int:
     """The unpacked size of the stream, images excluded. Raises FileRefused above ``max_count``."""
-    given: Any = stream.stream_dict.get("/Filter", [])
-    filters = [_name(one) for one in (given if isinstance(given, pikepdf.Array) else [given])] if given else []
     data, size = stream.read_raw_bytes(), 0
-    for place, name in enumerate(filters):
-        if name in _PICTURES:
-            break
+    for place, name in enumerate(_packing_filters(stream)):
         if name in _INFLATED:
             data = _inflate(data, max_count - size)
         elif name in _DECODED:
@@ -202,6 +200,23 @@ def _unpacked_size(stream: pikepdf.Stream, max_count: int) -> int:
         if name in _DECODED:
             break  # everything after it was undone with it
     return size
+
+
+def _packing_filters(stream: pikepdf.Stream) -> list[str]:
+    """The names of the filters that unpack the stream, up to an image, which may be written in letters."""
+    given: Any = stream.stream_dict.get("/Filter", [])
+    names = [_name(one) for one in (given if isinstance(given, pikepdf.Array) else [given])] if given else []
+    names = [name for place, name in enumerate(names) if name != "/Crypt" or not _is_identity(stream, place)]
+    image = next((place for place, name in enumerate(names) if name in _PICTURES), len(names))
+    return [] if names[1:] and image == 1 and names[0] in _TEXTS else names[:image]
+
+
+def _is_identity(stream: pikepdf.Stream, place: int) -> bool:
+    """Whether the decrypting filter at this place changes nothing, as for readable metadata of encrypted files."""
+    given: Any = stream.stream_dict.get("/DecodeParms")
+    if isinstance(given, pikepdf.Array):
+        given = given[place] if place < len(given) else None
+    return isinstance(given, pikepdf.Dictionary) and _name(given.get("/Name")) == "/Identity"
 
 
 def _inflate(data: bytes, max_count: int) -> bytes:
