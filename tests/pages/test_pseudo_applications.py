@@ -35,7 +35,7 @@ from tests.support.submissions import configured as checks
 WORDS = set(json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8")))
 OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
 OF_OTHER_TESTS = re.compile(
-    r"apply\.problem\.file\.(large|damaged|encrypted|pixels|pages|animation)$|applied\.candidates\."
+    r"apply\.problem\.file\.(large|complex|damaged|encrypted|pixels|pages|animation)$|applied\.candidates\."
     r"|applied\.missing\.(registration_certificate|tax_exemption_letter|governing_document|name_change_certificate"
     r"|proof_of_address|letter_of_authority)$"
 )

@@ -274,6 +274,8 @@ async def test_u2_a_heic_becomes_a_jpeg_without_its_metadata(checker: UploadChec
         (hostile_pdfs.encrypted(pikepdf.Encryption(owner="o", user="u", R=6)), None, "encrypted"),
         (hostile_files.png(4, 4, hostile_files.chunk(b"acTL", bytes(8))), None, "animation"),
         (hostile_pdfs.plain(201), None, "pages"),
+        pytest.param(hostile_pdfs.pdf(hostile_pdfs.stream(bytes(6 * MEGABYTE))), None, "large", id="a large PDF"),
+        pytest.param(hostile_pdfs.pdf(*[hostile_pdfs.packed(bytes(MEGABYTE))] * 60), None, "complex", id="complex"),
     ],
 )
 async def test_u2_a_refused_file_is_refused_for_its_true_reason(

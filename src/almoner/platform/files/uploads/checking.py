@@ -96,7 +96,7 @@ class UploadChecker:
                 self._reported(outcome, monotonic() - started)
                 if stated is None:
                     raise FiletypeNotSupported(
-                        f"body.{field} cannot be read within the limits of time and memory", cause="large"
+                        f"body.{field} cannot be read within the limits of time and memory", cause="complex"
                     )
                 if "refused" in stated:
                     raise FiletypeNotSupported(

@@ -143,7 +143,7 @@ def _walk(opened: pikepdf.Pdf) -> list[str]:
     left = _MOST_UNPACKED
     objects = opened.objects
     if len(objects) > _MOST_OBJECTS:
-        raise FileRefused(f"has more than {_MOST_OBJECTS} objects", "large")
+        raise FileRefused(f"has more than {_MOST_OBJECTS} objects", "complex")
     for found in (opened.trailer, *objects):
         if isinstance(found, pikepdf.Stream):
             left -= _unpacked_size(found, left)
@@ -196,7 +196,7 @@ def _unpacked_size(stream: pikepdf.Stream, max_count: int) -> int:
             raise FileRefused(f"packs a stream in an unknown way ({name[:40]})")
         size += len(data)
         if size > max_count:
-            raise FileRefused(f"is larger than {_MOST_UNPACKED} bytes once it is unpacked", "large")
+            raise FileRefused(f"is larger than {_MOST_UNPACKED} bytes once it is unpacked", "complex")
         if name in _DECODED:
             break  # everything after it was undone with it
     return size

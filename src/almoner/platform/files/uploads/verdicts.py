@@ -3,7 +3,7 @@
 import re
 from typing import Final, Literal
 
-RefusalCause = Literal["type", "damaged", "encrypted", "pixels", "pages", "large", "animation"]
+RefusalCause = Literal["type", "damaged", "encrypted", "pixels", "pages", "large", "complex", "animation"]
 
 
 MOST_KEPT_BYTES: Final = 5 * 1024 * 1024

@@ -53,6 +53,7 @@ _CAUSES: Final[Mapping[RefusalCause, str]] = {
     "pixels": "apply.problem.file.pixels",
     "pages": "apply.problem.file.pages",
     "large": "apply.problem.file.large",
+    "complex": "apply.problem.file.complex",
     "animation": "apply.problem.file.animation",
 }
 _PROBLEMS: Final[tuple[tuple[type[Problem], str], ...]] = (
