@@ -151,6 +151,7 @@ async def walk_the_form(service: Service, api: Client, reader: Reader) -> None:
     await walk.open(f"{home}/questions")
     await walk.post(f"{home}/questions", {})
     await walk.post(f"{home}/questions", {"q-reason": LONG, "q-staff": "many", "q-size": "none", "q-blog": "a b"})
+    await walk.post(f"{home}/questions", {"q-reason": "Q", "q-staff": "1,234", "q-size": "small"})
     await walk.open(f"{home}/questions")
     await walk.post(f"{home}/questions", {"q-reason": "Q", "q-size": "small"})
     await walk_documents(service, walk, home)

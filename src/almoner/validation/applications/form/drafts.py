@@ -30,8 +30,14 @@ DAY: Final = timedelta(days=1)
 
 _NUMBER: Final = re.compile(r"[+-]?\d{1,15}([.,]\d{1,6})?")
 _MAX_NUMBER: Final = 100
+_MARKS: Final = str.maketrans("\u066b\u066c\u2019\u2212", ".''-")
 _THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 """Ambiguous numbers such as 1.234: a thousand in one language, three decimals in another. They are refused."""
+_GROUPED: Final = re.compile(
+    r"[+-]?[1-9]\d{0,2}(?:([ '.,])\d{3})(?:\1\d{3})*(?:(?!\1)[.,]\d{1,6})?"
+    r"|[+-]?[1-9]\d?(?:(,)\d{2})+,\d{3}(?:\.\d{1,6})?"
+)
+"""Numbers such as 1 234, 1.234.567, 1,234.50 and 12,34,567, which have one meaning in every language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +195,8 @@ def _answer_problem(field: PartnerField, answer: str) -> str | None:
         case "choice" if answer not in {choice.value for choice in field.choices}:
             return "apply.problem.choice.missing"
         case "number" if parse_number(answer) is None:
-            return "apply.problem.figure.wrong"
+            ambiguous = len(answer) <= _MAX_NUMBER and _THOUSANDS.fullmatch(_ascii_number(answer))
+            return "apply.problem.figure.separator" if ambiguous else "apply.problem.figure.wrong"
         case "url" if len(answer) > MAX_ANSWER_LENGTHS["url"] or not web.is_web_address(answer):
             return "apply.problem.website.wrong"
         case "short_text" | "long_text" if len(answer) > MAX_ANSWER_LENGTHS[field.kind]:
@@ -207,12 +214,21 @@ def parse_number(text: str) -> int | float | None:
     """A typed number in any script's digits; None for anything else."""
     if len(text) > _MAX_NUMBER:
         return None
-    plain = "".join(str(unicodedata.digit(c)) if c.isdigit() else c for c in unicodedata.normalize("NFKC", text))
-    plain = plain.replace("\u066b", ".").replace("\u2212", "-").strip()
-    if _NUMBER.fullmatch(plain) is None or _THOUSANDS.fullmatch(plain):
+    plain = _ascii_number(text)
+    if _THOUSANDS.fullmatch(plain):
+        return None
+    if grouped := _GROUPED.fullmatch(plain):
+        plain = plain.replace(grouped[1] or grouped[2], "")
+    if _NUMBER.fullmatch(plain) is None:
         return None
     value = float(plain.replace(",", "."))
     return int(value) if value.is_integer() else value
+
+
+def _ascii_number(text: str) -> str:
+    """A number with ASCII digits and marks."""
+    plain = "".join(str(unicodedata.digit(c)) if c.isdigit() else c for c in unicodedata.normalize("NFKC", text))
+    return plain.translate(_MARKS).strip()
 
 
 def may_resend_link(send_times: Sequence[datetime], now: datetime) -> bool:
