@@ -6,6 +6,7 @@ from io import BytesIO
 from random import Random
 from typing import Any
 
+import pikepdf
 import pytest
 from PIL import Image
 
@@ -193,6 +194,8 @@ async def test_evidence_is_collected_submitted_once_and_decides(
     for content, kind, problem in (
         (HONEST[PDF], "receipt", "already a file of this kind"),
         (b"no picture", "other", "Use a PDF, JPEG, PNG or HEIC"),
+        (hostile_pdfs.encrypted(pikepdf.Encryption(owner="o", user="u", R=6)), "other", "needs a password to open"),
+        (hostile_pdfs.pdf(hostile_pdfs.stream(bytes(6 << 20))), "other", "The limit for a PDF is 5 MB"),
         (noise(), "other", "at most 4.5 MB in total"),
         (b"", "other", "Choose a file"),
         (HONEST[PDF], "", "Choose the type of the file"),

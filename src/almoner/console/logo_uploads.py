@@ -7,11 +7,13 @@ from starlette.responses import Response
 
 from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
 from almoner.console.context import ConsoleContext
+from almoner.console.rejected_files import rejected_file_text
 from almoner.platform.files.images import Image, read_checked_image
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 from almoner.platform.http.uploads import UploadDeclaration
 
 LOGO: Final = UploadDeclaration("file", 5 * 1024 * 1024, ())
+_WRONG_TYPE: Final = "The file is not a valid image. Use a JPEG, PNG or HEIC."
 
 
 async def handle_logo_upload(
@@ -38,8 +40,8 @@ async def handle_logo_upload(
             with checked.content:
                 logo = read_checked_image(checked)
             return redirect_to(visitor.portal.home + await save_logo(logo))
-        except FiletypeNotSupported:
-            problems = {"file": "The file is not a valid image. Use a JPEG or PNG."}
+        except FiletypeNotSupported as rejected:
+            problems = {"file": rejected_file_text(rejected, _WRONG_TYPE)}
         except ValueError as error:
             problems = {"file": str(error)}
     return await context.render_console_page(

@@ -15,6 +15,7 @@ from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ListRow
 from almoner.console.money_records import ActingOperator, RecordTable, label_timestamp
+from almoner.console.rejected_files import rejected_file_text
 from almoner.giving.accounting.dispute_evidence import service as evidence_service
 from almoner.giving.accounting.dispute_evidence.domain import EVIDENCE_KINDS, MAX_TEXT, Evidence
 from almoner.giving.accounting.disputes import service as disputes
@@ -36,6 +37,7 @@ _TYPE: Final = "dispute"
 _PATH: Final = "/disputes"
 _HERE: Final = f"{_PATH}/{{id}}/evidence"
 _FILE: Final = UploadDeclaration("file", 25 * 1024 * 1024, (*images.MEDIA_TYPES, "application/pdf"), stored=True)
+_WRONG_TYPE: Final = "The file cannot be read. Use a PDF, JPEG, PNG or HEIC."
 _LONGEST_NAME: Final = 255
 _PART_BYTES: Final = 65536
 _KIND_WORDS: Final[Mapping[DisputeEvidenceKind, str]] = {
@@ -346,8 +348,8 @@ class DisputeEvidencePages:
                 try:
                     await self._add_file(visitor, dispute, kind, uploaded)
                     return redirect_to(visitor.portal.home + self._back(dispute.id, "upload"))
-                except FiletypeNotSupported:
-                    problems = {"file": "The file cannot be read. Use a PDF, JPEG, PNG or HEIC."}
+                except FiletypeNotSupported as rejected:
+                    problems = {"file": rejected_file_text(rejected, _WRONG_TYPE)}
                 except DisputeError as error:
                     problems = {"file": str(error)}
         return await self._context.render_console_page(
