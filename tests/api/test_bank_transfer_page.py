@@ -103,6 +103,8 @@ async def test_a_transfer_of_another_amount_is_looked_into(alone: Service, partn
         [other] = await suspense.lock_by_reference(tx, "".join(found[0].split()))
         await bank_transfers.apply_to_donation(tx, other.id, "as it is", "officer")
     assert "This donation has already been made" in (await browser.open(page)).text
+    left_open = await browser.post(page, FORM, csrf="none")
+    assert (left_open.status_code, left_open.headers["location"]) == (303, page), "it says the same as any other page"
 
 
 async def test_a_form_that_is_not_ours_confirms_nothing(alone: Service, partner: Client) -> None:

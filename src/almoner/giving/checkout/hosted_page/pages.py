@@ -388,8 +388,6 @@ class DonationPages:
                 )
                 form_cookie.clear_form(response, opened.session_path_id)
                 return response
-            case CheckoutState.HELD:
-                return self.views.session_message_page(opened.session_view, "held", 200, "info")
             case CheckoutState.AWAITED:
                 return redirect_to(f"/give/{opened.session_path_id}/transfer")
             case CheckoutState.UNDER_WAY:
