@@ -76,12 +76,16 @@ async def test_a_donor_transfers_confirms_and_looks_again(alone: Service, partne
     again = Browser(alone.app, alone.db.deployment.base_urls.pages)
     assert "Waiting for your transfer" in (await again.open(mail["links"][0])).text
     [gift] = data(await partner.get("/v1/donations"))
-    await bank.stated(
-        alone, camt.statement(came("B1", gift["amount"], found[0].lower()), reference="S1", currency="USD")
-    )
-    assert (await again.open(page)).url.path.endswith("/thanks")
+    alone.clock.advance(days=2)
+    entry = came("B1", gift["amount"], found[0].lower(), day="2026-03-04")
+    await bank.stated(alone, camt.statement(entry, reference="S1", currency="USD"))
+    thanks = await again.open(page)
+    assert thanks.url.path.endswith("/thanks")
     await alone.drain()
-    assert len(data(await partner.get("/v1/sandbox/mailbox", to=FORM["email"]))) == 2  # the receipt
+    [receipt, _] = data(await partner.get("/v1/sandbox/mailbox", to=FORM["email"]))
+    for shown in (thanks.text, receipt["text"], (await again.get(f"/give/{session['id']}/thanks")).text):
+        assert "March 4, 2026" in shown, "the day of the payment, not of the form"
+        assert "March 2, 2026" not in shown
 
 
 async def test_a_transfer_of_another_amount_is_looked_into(alone: Service, partner: Client) -> None:
@@ -99,12 +103,12 @@ async def test_a_transfer_of_another_amount_is_looked_into(alone: Service, partn
         reported = html.unescape((await browser.open(address)).text)
         assert "We are reviewing your transfer" in reported
         assert "We’ll either accept the transfer as your donation or refund it" in reported
+    left_open = await browser.post(page, FORM, csrf="none")
+    assert (left_open.status_code, left_open.headers["location"]) == (303, page), "it says the same as any other page"
     async with alone.db.write() as tx:
         [other] = await suspense.lock_by_reference(tx, "".join(found[0].split()))
         await bank_transfers.apply_to_donation(tx, other.id, "as it is", "officer")
     assert "This donation has already been made" in (await browser.open(page)).text
-    left_open = await browser.post(page, FORM, csrf="none")
-    assert (left_open.status_code, left_open.headers["location"]) == (303, page), "it says the same as any other page"
 
 
 async def test_a_form_that_is_not_ours_confirms_nothing(alone: Service, partner: Client) -> None:

@@ -74,6 +74,14 @@ async def issue_receipt(tx: Tx, partner: Partner, donation_id: UUID, received_at
     return receipt
 
 
+async def load_received_at(tx: Tx, donation: Donation) -> datetime:
+    """When the payment of a paid donation was received, as its receipt says or will say."""
+    if (issued := await store.find(tx, Partner(donation.partner_id), donation.id)) is not None:
+        return issued.received_at
+    assert donation.payment_id is not None, "it is paid"
+    return await _received_at(tx, donation.payment_id, tx.now)
+
+
 async def _received_at(tx: Tx, payment_id: UUID, recorded_at: datetime) -> datetime:
     """When a payment was received: when the provider or the bank says so, however late we learned of it.
 

@@ -6,6 +6,7 @@ GET only stores a default language and currency, and refreshes a started payment
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
@@ -24,6 +25,7 @@ from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import (
     CannotAcceptDonations,
     CheckoutState,
+    Donation,
     DonationDetails,
     SessionDonation,
     TooManyCardAttempts,
@@ -36,6 +38,7 @@ from almoner.giving.checkout.hosted_page.service import SessionView
 from almoner.giving.checkout.hosted_page.views import FormNotice, HostedPageViews, ReceiptAddressForm, redirect_to
 from almoner.giving.checkout.payments.domain import RETURN_PURPOSE
 from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, SessionAlreadyCompleted, SessionExpired
+from almoner.giving.receipts import service as receipts
 from almoner.giving.subscriptions.agreements import service as agreements
 from almoner.kit.errors import AccountPaused, NotFound, ServiceUnavailable
 from almoner.platform.database.transactions import Database
@@ -302,15 +305,16 @@ class DonationPages:
         donation = opened.session_view.gift.donation
         if opened.session_view.gift.state is not CheckoutState.PAID or donation is None:
             return redirect_to(f"/give/{opened.session_path_id}")
+        received_at = await self._received_at(donation)
         form = ReceiptAddressForm(f"/give/{opened.session_path_id}/thanks", opened.visit.csrf)
         if request.method == "GET":
-            return self.views.thanks_page(opened.session_view, donation, form)
+            return self.views.thanks_page(opened.session_view, donation, received_at, form)
         if (posted := await self.read_form(opened)) is None:
-            return self.views.thanks_page(opened.session_view, donation, form, status=403)
+            return self.views.thanks_page(opened.session_view, donation, received_at, form, status=403)
         typed = clean_email_address(str(posted.get("email", "")))
         if problem := email_problem_key(typed):
             form = replace(form, typed=typed[:MAX_LENGTH], problem=problem)
-            return self.views.thanks_page(opened.session_view, donation, form, status=422)
+            return self.views.thanks_page(opened.session_view, donation, received_at, form, status=422)
         async with self._db.write() as tx:
             await donations.correct_receipt_email(tx, donation.id, typed)
         return redirect_to(form.action)
@@ -363,7 +367,9 @@ class DonationPages:
         match giving.gift.state:
             case CheckoutState.PAID:
                 success = self._success_url(giving)
-                return redirect_to(success) if success else self.views.thanks_page(giving, donation)
+                if success:
+                    return redirect_to(success)
+                return self.views.thanks_page(giving, donation, await self._received_at(donation))
             case CheckoutState.HELD:
                 return await self._held(giving)
             case CheckoutState.AWAITED:
@@ -374,6 +380,10 @@ class DonationPages:
                 return self.views.payment_pending_page(
                     giving, donation, _retry_address(request), giving.gift.url, provider_reports_unpaid=True
                 )
+
+    async def _received_at(self, donation: Donation) -> datetime:
+        async with self._db.read() as tx:
+            return await receipts.load_received_at(tx, donation)
 
     def _success_url(self, giving: SessionView) -> str | None:
         session = giving.session

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from math import ceil
 from typing import Any, Final
 
@@ -265,7 +266,13 @@ class HostedPageViews:
         )
 
     def thanks_page(
-        self, view: SessionView, donation: Donation, form: ReceiptAddressForm | None = None, *, status: int = 200
+        self,
+        view: SessionView,
+        donation: Donation,
+        received_at: datetime,
+        form: ReceiptAddressForm | None = None,
+        *,
+        status: int = 200,
     ) -> Response:
         """The page after the payment was received.
 
@@ -288,6 +295,7 @@ class HostedPageViews:
             masked_email=mask_email(donation.email or ""),
             follow_url=self._follow_url(donation) if named else None,
             named=named,
+            received_at=received_at,
             next_donation_at=view.next_donation_at,
         )
 
