@@ -26,7 +26,7 @@ def clean_field(name: str, value: str) -> str:
     """A form value, cleaned like all entered text."""
     if name in _SECRETS:
         return value
-    return clean_email_address(value) if name == "email" else clean_text(value, keep_line_breaks=True)
+    return clean_email_address(value) if name.endswith("email") else clean_text(value, keep_line_breaks=True)
 
 
 async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> FormData:
