@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from almoner.access.partners import service as partners
 from almoner.platform.database.transactions import Partner
 from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.validation.agents import service as agents
@@ -27,7 +28,7 @@ from tests.support.agents import (
 )
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
-from tests.support.service import Service
+from tests.support.service import Service, Tenant
 
 _numbers = count(1)
 
@@ -173,12 +174,21 @@ async def test_mails_are_sent_again_once_a_minute_and_five_times_a_day(
     assert mails.json()["totalResults"] == 6
 
 
-async def test_links_that_are_over_used_or_unknown_say_so(service: Service, api: Client, browser: Browser) -> None:
+async def test_links_that_are_over_used_or_unknown_say_so(
+    service: Service, api: Client, tenant: Tenant, browser: Browser, elsewhere: Browser
+) -> None:
+    async with service.db.write() as tx:
+        await partners.set_public_links(
+            tx, tenant.partner, website="https://partner.example", contact="help@partner.example"
+        )
     made, mail = await applied(service, api)
     refused, other_mail = await applied(service, api)
     await simulate(api, refused, "reject")
     page = await browser.open(path_of(link_in(other_mail)))
     assert (page.status_code, "This application is closed" in page.text) == (410, True)
+    assert 'href="https://partner.example"' in page.text, "a way on"
+    stranger = await elsewhere.open(f"/confirm/{refused['id']}")
+    assert (stranger.status_code, "partner.example" in stranger.text) == (410, False)
     for wrong in ("/confirm", "/confirm?token=x", f"/confirm?token={'A' * 54}", "/confirm/x", "/answer?token=x"):
         page = await browser.open(wrong)
         assert (page.status_code, "This link is not valid" in page.text) == (404, True), wrong
@@ -189,6 +199,7 @@ async def test_links_that_are_over_used_or_unknown_say_so(service: Service, api:
     service.clock.advance(days=30)
     page = await browser.open(path_of(link_in(mail)))
     assert (page.status_code, "This link has expired" in page.text) == (410, True)
+    assert "help@partner.example" in page.text
     assert (await browser.request("DELETE", f"/confirm/{made['id']}")).status_code == 405
     assert (await browser.open(f"/confirm/{made['id']}/more")).status_code == 404
 

@@ -239,14 +239,20 @@ class AgentPages:
 
     async def _ended(self, tx: Tx, found: AgentVerification, language: Language, *, known: bool) -> Response:
         """The page shown when there is nothing to confirm. Visitors without the link learn no details."""
+        links = (await partners.get(tx, Partner(found.partner_id))).public_links if known else None
+
+        def message(state: str, status: int = 410, icon: str = "info", **values: str) -> Response:
+            return self.pages.render_message(
+                f"agent.{state}", language, status=status, icon=icon, partner_links=links, **values
+            )
+
         if found.rejection_code == "user_verification_expired":
-            return self.pages.render_message("agent.expired", language, status=410, icon="clock")
+            return message("expired", icon="clock")
         if known and found.rejection_code == "reapply" and await service.is_replaced(tx, found.id):
-            return self.pages.render_message("agent.replaced", language, status=410, icon="mail")
+            return message("replaced", icon="mail")
         if not known or found.status == "rejected":
-            return self.pages.render_message("agent.closed", language, status=410)
-        partner = await get_partner_name(tx, found)
-        return self.pages.render_message("agent.done", language, status=200, icon="check", partner=partner)
+            return message("closed")
+        return message("done", 200, "check", partner=await get_partner_name(tx, found))
 
     async def _question(self, tx: Tx, verification_id: UUID, visit: LinkSession, *, status: int = 200) -> Response:
         found, asked = await agent_review.get_representation_request(tx, verification_id)
