@@ -43,6 +43,14 @@ async def test_a_limit_is_an_amount_above_zero_or_none(service: Service, tenant:
     assert 'value="12.00"' in (await owner.get(page)).text
     await owner.post(page, EUR="", GBP="", USD="")
     assert 'value="12.00"' not in (await owner.get(page)).text
+    other = await desk(service, tenant, "owner")
+    await other.get(page)
+    await owner.post(page, EUR="15.00", GBP="", USD="")
+    old = {f"stored.{code}": "" for code in ("EUR", "GBP", "USD")}
+    assert (await other.post(page, {**old, "EUR": "", "GBP": "9.00", "USD": ""})).status_code == 303
+    saved = (await other.get(page)).text
+    assert ('value="15.00"' in saved, 'value="9.00"' in saved) == (True, True), "both owners' limits"
+    await other.close()
     await owner.close()
 
 

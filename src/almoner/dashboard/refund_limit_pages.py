@@ -37,8 +37,14 @@ class RefundLimitPages:
             account = await partners.get(tx, partner)
             limits = await partners.load_support_refund_limits_by_currency(tx, partner)
         currencies = sorted({*account.settlement_currencies, *limits})
+        stored = {
+            currency: formats.format_amount_without_currency(limits[currency], currency, locale)
+            if currency in limits
+            else ""
+            for currency in currencies
+        }
         wanted: dict[str, int | None] = {}
-        for currency in currencies if visitor.form else ():
+        for currency in filter(visitor.is_touched, currencies) if visitor.form else ():
             typed = visitor.form_value(currency).strip()
             minor = parse_amount(typed, currency, locale) if typed else None
             if minor is None or (isinstance(minor, int) and minor > 0):
@@ -59,12 +65,11 @@ class RefundLimitPages:
             status=422 if problems else 200,
             values={
                 currency: visitor.form_value(currency)
-                if visitor.form
-                else formats.format_amount_without_currency(limits[currency], currency, locale)
-                if currency in limits
-                else ""
+                if visitor.form and visitor.is_touched(currency)
+                else stored[currency]
                 for currency in currencies
             },
+            stored=stored,
             message="dashboard.support_refunds.saved" if visitor.query.get("done") == "saved" else "",
             problems=problems,
         )
