@@ -192,6 +192,8 @@ class QuestionPages:
         """Ask for confirmation, then remove a question."""
         record = await self._records.get_record(visitor, CONFIGURATIONS)
         fields, refusal = parse_questions(record), None
+        if visitor.form and all(field.id != visitor.query.get("question") for field in fields):
+            return self._stored(visitor, record, "removed")  # the form was submitted twice
         question = _requested_question(visitor, fields)
         if visitor.form:
             refusal = await self._store(visitor, record, [one for one in fields if one != question])
