@@ -19,7 +19,7 @@ from almoner.access.partners import service as partners
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.scim.provider import build_scim_provider
-from almoner.settings import Rate, Settings
+from almoner.settings import RequestRate, Settings
 from bench.scale import FULL, Scale
 from bench.stage import database
 
@@ -153,7 +153,7 @@ async def _partner(db: Database, name: str, users: int) -> str:
 
 async def _rounds(complete: Settings, scale: Scale) -> list[str]:
     users, asked, bulk = scale.rows(USERS), scale.rows(ASKED, 3), scale.rows(BULK)
-    unlimited = complete.model_copy(update={"rate_limit_secret": Rate(900_000, 900_000)})
+    unlimited = complete.model_copy(update={"rate_limit_secret": RequestRate(900_000, 900_000)})
     services = await wiring.build_services(unlimited, telemetry=Telemetry(lambda _: None))
     try:
         for number in range(OTHERS):

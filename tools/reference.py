@@ -24,7 +24,7 @@ from almoner.platform.http.errors import http_status_of_problem
 from almoner.platform.http.openapi import errors_of_endpoint
 from almoner.sandbox.routes import sandbox_routes
 from almoner.selfchecks import CHECKS
-from almoner.settings import PREFIX, REQUIRED_IN_PRODUCTION, Rate, Settings
+from almoner.settings import PREFIX, REQUIRED_IN_PRODUCTION, RequestRate, Settings
 from almoner.webhooks.events.routes import event_routes
 from tools.docs_site import lifecycles, sandbox_values
 
@@ -207,7 +207,7 @@ def _default(value: Any) -> str:
     match value:
         case None | "" | []:
             return ""
-        case Rate(per_second=rate, burst=burst):
+        case RequestRate(per_second=rate, burst=burst):
             return f"`{rate:g}/{burst}`"
         case _:
             return f"`{value}`"

@@ -215,7 +215,7 @@ def _giving_pages(
         partial(donations_flows.start_payment, payment_context),
         partial(donations_flows.handle_donor_return, payment_context),
         payment_context.provider.currencies,
-        partial(donations_flows.start_transfer, payment_context),
+        partial(donations_flows.start_bank_transfer, payment_context),
         own_bank_accounts(settings),
     )
     pages = PageRenderer(db.deployment, TEMPLATES, catalogues)

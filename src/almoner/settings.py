@@ -21,7 +21,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from almoner import settings_values
 from almoner.kit.ids import RecordIdCodec
 from almoner.kit.public_links import PublicLinks
-from almoner.kit.rates import Rate as Rate
+from almoner.kit.rates import RequestRate as RequestRate
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import BaseUrls, Deployment, Environment
@@ -175,22 +175,25 @@ class Settings(BaseSettings):
         description="Base URL of Stripe Checkout, or of the Stripe account's custom domain.",
     )
 
-    rate_limit_secret: Annotated[Rate | None, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
-        None,
-        description="Rate limit per secret key: requests per second, and burst. Default: 100/200, or 25/50 in the "
-        "sandbox.",
+    rate_limit_secret: Annotated[RequestRate | None, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = (
+        Field(
+            None,
+            description="Rate limit per secret key: requests per second, and burst. Default: 100/200, or 25/50 in the "
+            "sandbox.",
+        )
     )
-    rate_limit_publishable: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
-        Rate(25, 50), description="Rate limit per publishable key: requests per second, and burst."
+    rate_limit_publishable: Annotated[RequestRate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
+        RequestRate(25, 50), description="Rate limit per publishable key: requests per second, and burst."
     )
-    rate_limit_address: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
-        Rate(5, 20), description="Rate limit per client IP address for requests with a publishable key."
+    rate_limit_address: Annotated[RequestRate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
+        RequestRate(5, 20), description="Rate limit per client IP address for requests with a publishable key."
     )
-    rate_limit_wrong_keys: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
-        Rate(0.2, 20), description="Rate limit for invalid keys per client IP address. Each invalid key counts once."
+    rate_limit_wrong_keys: Annotated[RequestRate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
+        RequestRate(0.2, 20),
+        description="Rate limit for invalid keys per client IP address. Each invalid key counts once.",
     )
-    rate_limit_scim: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
-        Rate(50, 500), description="Rate limit per SCIM key: requests per second, and burst."
+    rate_limit_scim: Annotated[RequestRate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
+        RequestRate(50, 500), description="Rate limit per SCIM key: requests per second, and burst."
     )
     metrics_token: (
         Annotated[SecretStr, Field(min_length=16), AfterValidator(settings_values.check_bearer_token)] | None
@@ -482,12 +485,12 @@ class Settings(BaseSettings):
         return self.data_dir / "registers"
 
     @property
-    def secret_key_rate_limit(self) -> Rate:
+    def secret_key_rate_limit(self) -> RequestRate:
         """The rate limit of a secret key (settled 8)."""
-        return self.rate_limit_secret or (Rate(25, 50) if self.sandbox else Rate(100, 200))
+        return self.rate_limit_secret or (RequestRate(25, 50) if self.sandbox else RequestRate(100, 200))
 
     @property
-    def rate_limits_by_key_kind(self) -> Mapping[str, Rate]:
+    def rate_limits_by_key_kind(self) -> Mapping[str, RequestRate]:
         """The rate limits by kind of key."""
         return {
             "secret": self.secret_key_rate_limit,

@@ -95,7 +95,7 @@ from almoner.sandbox.routes import sandbox_routes
 from almoner.sandbox.simulate import Simulation
 from almoner.screening.matching.service import CERTAIN_SCORE
 from almoner.screening.screenings.service import Screener
-from almoner.settings import InvalidSettings, Rate, Settings, build_deployment
+from almoner.settings import InvalidSettings, RequestRate, Settings, build_deployment
 from almoner.sources import build_register_refresh_context, build_watchlist_refresh_context
 from almoner.validation.agents.routes import routes as agent_verifications
 from almoner.validation.applications.configurations.routes import routes as submission_configurations
@@ -189,7 +189,7 @@ class Services:
 
 
 def _limits(settings: Settings) -> RateLimits:
-    def limit(policy: str, rate: Rate) -> RateLimit:
+    def limit(policy: str, rate: RequestRate) -> RateLimit:
         return RateLimit(policy, rate.per_second, rate.burst)
 
     return RateLimits(

@@ -17,7 +17,7 @@ from almoner.platform.business_clock import ClockSynchroniser
 from almoner.platform.events import dispatcher
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.processes import Heartbeat, Role
-from almoner.platform.jobs.rate_limit_sharing import RateLimitUsageExchange
+from almoner.platform.jobs.rate_limit_sharing import RateLimitUsageSharing
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
 from almoner.screening.watchlists import service as watchlists
@@ -35,7 +35,7 @@ async def run_worker(services: Services, role: Role, stop: asyncio.Event) -> Non
     Every server dispatches events too; only a worker (``role`` says) chains audit entries and runs jobs, sweeps and
     deliveries.
     """
-    sharing = RateLimitUsageExchange(services.db, services.limiter, services.telemetry)
+    sharing = RateLimitUsageSharing(services.db, services.limiter, services.telemetry)
     pulse = Heartbeat(services.db, role, services.telemetry, sharing.set_server_count, lambda: services.parts.results)
     watch = ClockSynchroniser(services.db, services.clock, pulse, services.telemetry)
     await watch.apply_stored_offset()

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.bank_statements.domain import BankLine, OpenLineReason, StatementError
+from almoner.giving.banking.bank_statements.domain import BankLine, StatementError, UnreconciledLineReason
 from tests.support import bank, books, camt
 from tests.support import giving as support
 from tests.support.camt import Entry
@@ -81,7 +81,7 @@ async def test_m7_what_is_not_needed_may_be_missing(alone: Service, partner: Cli
     _, named = await donor(alone, partner)
     content = without(camt.statement(came("B1", 2500, named), currency="USD"), *left_out)
     [line] = await imported(alone, content)
-    assert (line.matched_as, line.movement.minor, line.movement.currency) == ("donation", 2500, "USD")
+    assert (line.matched_as, line.movement.amount_minor, line.movement.currency) == ("donation", 2500, "USD")
     assert (await bank.stated(alone, content)).new_statement_count == 0
 
 
@@ -287,7 +287,7 @@ async def test_m7_several_entries_under_one_reference_are_each_a_movement(alone:
     _, third = await donor(alone, partner)
     month = camt.statement(*day[::-1], came("BATCH1", 2500, third), currency="USD", reference="month")
     found = (await imported(alone, month))[4:]
-    assert [one.reason for one in found] == [OpenLineReason.SEEN_BEFORE] * 4 + [None]
+    assert [one.reason for one in found] == [UnreconciledLineReason.SEEN_BEFORE] * 4 + [None]
     assert await books.in_bank(alone, "USD") == 8500
     assert await books.balanced(alone)
 
@@ -307,7 +307,7 @@ async def test_m7_alike_lines_wait_where_no_balance_proves_that_they_are_two(alo
     request = await asked(alone, partner, 5000)
     twice = [came("B1", 2500, request["reference"])] * 2
     await bank.stated(alone, camt.statement(*twice, currency="USD", told=()))
-    assert [one.reason for one in await lines(alone)] == [None, OpenLineReason.POSSIBLE_DUPLICATE]
+    assert [one.reason for one in await lines(alone)] == [None, UnreconciledLineReason.POSSIBLE_DUPLICATE]
     proven = camt.statement(*[came("B2", 1250, request["reference"])] * 2, currency="USD", reference="S2")
     assert [one.matched_as for one in (await imported(alone, proven, 2))[2:]] == ["request"] * 2
     assert (await requests(partner))[0]["status"] == "PAID"
@@ -317,4 +317,4 @@ async def test_m7_alike_lines_wait_where_no_balance_proves_that_they_are_two(alo
 async def test_a_line_without_an_amount_moves_nothing(alone: Service, amount: str) -> None:
     content = camt.statement(camt.entry("B1", 500), camt.entry("B2", 1)).replace(b">5.01<", b">5.00<")
     content = content.replace(b">0.01<", f">{amount}<".encode())
-    assert [one.movement.minor for one in await imported(alone, content, 0)] == [500]
+    assert [one.movement.amount_minor for one in await imported(alone, content, 0)] == [500]

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.bank_statements.domain import BankLine, OpenLineReason, StatementError
+from almoner.giving.banking.bank_statements.domain import BankLine, StatementError, UnreconciledLineReason
 from almoner.giving.banking.bank_statements.flows import StatementImportProgress
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import PaymentConfirmation
@@ -96,7 +96,7 @@ async def test_m11_a_transfer_of_a_payout_that_came_back_holds_its_gifts_until_s
     await came_back(alone, found)
     await release(alone, found["organisationId"])
     await heard(alone, moved("B1", -2437, end_to_end=payout))
-    assert [one.reason for one in (await lines(alone)).values()] == [OpenLineReason.OTHER_STATE]
+    assert [one.reason for one in (await lines(alone)).values()] == [UnreconciledLineReason.OTHER_STATE]
     await bank.sent(alone)
     assert {one["status"]: one["waitingReason"] for one in await payouts(partner)} == {
         "RETURNED": None,
@@ -191,7 +191,7 @@ async def test_people_decide_over_the_rest(alone: Service, partner: Client) -> N
     async with alone.db.write() as tx:
         request_id = tx.ids.decode("donationrequest", request["id"])
         assert request_id is not None
-        await bank_statements.assign_line_to_request(tx, found["B1"].id, request_id, assigned_by="officer")
+        await bank_statements.assign_line_to_donation_request(tx, found["B1"].id, request_id, assigned_by="officer")
         await bank_statements.dismiss_line(tx, found["B2"].id, note="fee of the bank", dismissed_by="officer")
         with pytest.raises(StatementError, match="already dismissed"):
             await bank_statements.dismiss_line(tx, found["B2"].id, note="again", dismissed_by="officer")
@@ -216,9 +216,11 @@ async def test_one_line_pays_several_requests_that_add_up_to_it(alone: Service, 
     for wrong in (names[:2], [names[0], names[0]], names, [], ["ALM-00000-00000"]):
         with pytest.raises(StatementError):
             async with alone.db.write() as tx:
-                await bank_statements.assign_line_to_named_requests(tx, line, ", ".join(wrong), assigned_by="officer")
+                await bank_statements.assign_line_to_donation_requests(
+                    tx, line, ", ".join(wrong), assigned_by="officer"
+                )
     async with alone.db.write() as tx:
-        await bank_statements.assign_line_to_named_requests(tx, line, ", ".join(names[:3]), assigned_by="officer")
+        await bank_statements.assign_line_to_donation_requests(tx, line, ", ".join(names[:3]), assigned_by="officer")
     states = {one["reference"]: one["status"] for one in await requests(partner)}
     assert [states[name] for name in names] == ["PAID", "PAID", "PAID", "OPEN"]
     async with alone.db.read() as tx:

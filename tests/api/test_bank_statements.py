@@ -10,7 +10,7 @@ import pytest
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.bank_statements.domain import BankLine, OpenLineReason, StatementError
+from almoner.giving.banking.bank_statements.domain import BankLine, StatementError, UnreconciledLineReason
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
@@ -127,7 +127,7 @@ async def test_m7_one_account_in_two_spellings_is_one(alone: Service, partner: C
         await bank.stated(alone, camt.statement(moved, currency="USD", reference=f"S{rank}", account=account))
     assert [(one.account, one.matched_as, one.reason) for one in await lines(alone)] == [
         (camt.ACCOUNT, "donation", None),
-        (camt.ACCOUNT, None, OpenLineReason.SEEN_BEFORE),
+        (camt.ACCOUNT, None, UnreconciledLineReason.SEEN_BEFORE),
     ]
     assert await books.in_bank(alone, "USD") == 2500
 
@@ -155,7 +155,7 @@ async def test_m7_a_credit_that_is_taken_back_is_no_double_and_holds_payouts_bac
     named = await reference(giving)
     await taken_back(alone, named, named if worded else "")
     first, second = await lines(alone)
-    assert (first.matched_as, second.status, second.reason) == ("donation", "open", OpenLineReason.TAKEN_BACK)
+    assert (first.matched_as, second.status, second.reason) == ("donation", "open", UnreconciledLineReason.TAKEN_BACK)
     async with alone.db.read() as tx:
         [hold] = await disbursements.list_active_holds(tx)
         gift = await tx.fetchrow("select id, partner_id, organisation_id from donation")
@@ -223,7 +223,7 @@ async def test_m7_what_is_wrong_with_some_lines_keeps_no_other_one_out(alone: Se
         "line 2: the booking date 9999-12-31 is more than 3 days in the future",
         f"line 3: the booking date {ahead} is more than 3 days in the future",
     ]
-    assert [one.movement.minor for one in await lines(alone)] == [500, 800]
+    assert [one.movement.amount_minor for one in await lines(alone)] == [500, 800]
     async with alone.db.read() as tx:
         [incomplete] = await bank_statements.list_statement_gaps(tx, 10)
     assert "could not be read: line 2: the booking date 9999-12-31" in incomplete.explanation
@@ -231,7 +231,7 @@ async def test_m7_what_is_wrong_with_some_lines_keeps_no_other_one_out(alone: Se
     corrected = [entries[0], camt.entry("B2", 600), camt.entry("B3", 700), entries[3]]
     looked = await bank.stated(alone, camt.statement(*corrected, reference="S" * 80))
     assert (looked.new_statement_count, looked.problems) == (1, [])
-    assert [one.movement.minor for one in await lines(alone)] == [500, 800, 600, 700]
+    assert [one.movement.amount_minor for one in await lines(alone)] == [500, 800, 600, 700]
     assert "bank_statements.lines_are_readable" not in await found_by_selfcheck(alone)
 
 

@@ -352,7 +352,9 @@ async def test_h7_paid_gifts_count_as_tries_that_were_no_declines(street: Street
         seen = await card_testing_store.count_recent_declines(
             tx, Partner(row["partner_id"]), BrowserFingerprint(row["address_hash"], row["device_hash"])
         )
-    assert seen == RecentDeclines(by_address=2, by_device=2, declines=6, attempts=9)
+    assert seen == RecentDeclines(
+        address_decline_count=2, device_decline_count=2, partner_decline_count=6, partner_attempt_count=9
+    )
     assert await street.value("select sum(attempts) from payment") == 9  # what a partner's donation knows of them
 
 

@@ -273,7 +273,7 @@ async def test_a_line_is_matched_to_a_provider_payout(service: Service, api: Cli
     assert (reference in payouts, name in open_lines) == (True, True), "both wait again"
     async with service.db.write() as tx:
         line_id = uuid_of(service, "bankline", line.rpartition("/")[2])
-        assert not await bank_statements.match_open_line(tx, line_id), "no rule repeats what a person undid"
+        assert not await bank_statements.match_unreconciled_line(tx, line_id), "no rule repeats what a person undid"
     await olive.does("bank_statement_line.dismissed", f"{line}/dismiss", note="not ours")
     await olive.does("bank_statement_line.reopened", f"{line}/reopen", note="it is ours")
     assert "This line is open" in await closed(olive.browser, f"{HOME}{line}/reopen")

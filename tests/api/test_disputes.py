@@ -302,7 +302,7 @@ async def test_what_is_left_of_a_returned_gift_is_collected_once_its_loss_is_tak
     async with service.db.write() as tx:  # the job comes late: buckets are filled before it
         later = tx.now + timedelta(minutes=1)
         await disputes_jobs.RECOVER.enqueue(
-            tx, disputes_jobs.RecoverLoss(gift_id), due_at=later, unique_key=str(gift_id)
+            tx, disputes_jobs.RecoverLossJob(gift_id), due_at=later, unique_key=str(gift_id)
         )
     (sent,) = await payouts(api)
     await support.came_back(service, sent)

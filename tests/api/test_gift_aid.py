@@ -250,7 +250,7 @@ async def test_cancelled_from_an_earlier_day_takes_gift_aid_off_gifts_made_since
     second = await given(api, cause, userId=user)
     async with service.db.write() as tx:
         named = uuid_of(service, "giftaid", made["id"])
-        await donations.cancel_declaration(tx, named, tx.now - timedelta(days=1))
+        await donations.cancel_gift_aid_declaration(tx, named, tx.now - timedelta(days=1))
     assert data(await api.get(f"/v1/donations/{first['id']}"))["giftAidId"] == made["id"]
     assert data(await api.get(f"/v1/donations/{second['id']}"))["giftAidId"] is None
 

@@ -40,7 +40,7 @@ async def test_what_was_received_with_gift_aid_is_claimed_once(charity_: Cause) 
     await factories.direct(charity_.service, charity_.api, organisation=charity_.organisation, currencyCode="GBP")
     claim = (await charity_.draft()).claim
     assert claim is not None
-    assert (claim.donations, claim.lines, claim.minor, claim.tax_minor) == (2, 2, 2234, 558)
+    assert (claim.donation_count, claim.line_count, claim.amount_minor, claim.tax_minor) == (2, 2, 2234, 558)
     assert (claim.deducted_minor, claim.hmrc_payment_minor, claim.status) == (0, 558, "drafted")
     today = f"{charity_.service.clock.now().astimezone(LONDON):%d/%m/%y}"
     assert await charity_.written(claim) == [
@@ -57,12 +57,12 @@ async def test_gifts_before_a_moment_are_claimed_and_those_since_by_the_next(cha
     await charity_.gift(2000)
     first = (await charity_.draft(before)).claim
     assert first is not None
-    assert first.minor == 1000
+    assert first.amount_minor == 1000
     with pytest.raises(GiftAidClaimError, match="the charity already has a draft"):
         await charity_.draft()
     async with charity_.service.db.write() as tx:
         await gift_aid_claims.mark_submitted(tx, first.id, "CH-1", recorded_by=BY)
-    assert (await charity_.drafted()).minor == 2000
+    assert (await charity_.drafted()).amount_minor == 2000
 
 
 async def test_a_gift_waits_while_something_of_it_is_on_its_way_back(charity_: Cause) -> None:
@@ -73,7 +73,7 @@ async def test_a_gift_waits_while_something_of_it_is_on_its_way_back(charity_: C
     assert (await charity_.draft()).claim is None
     async with charity_.service.db.write() as tx:
         await refunds.mark_refused(tx, under_way[1].id, "no account", BY)
-    assert (await charity_.drafted()).minor == 700
+    assert (await charity_.drafted()).amount_minor == 700
 
 
 async def test_gifts_that_hmrc_would_not_take_are_listed_with_all_that_is_wrong(charity_: Cause) -> None:
@@ -81,7 +81,7 @@ async def test_gifts_that_hmrc_would_not_take_are_listed_with_all_that_is_wrong(
     wrong = await charity_.unclaimable_gift(2000, first_name=None, last_name="@SUM(A1)", postcode="1010")
     drafted = await charity_.draft()
     assert drafted.claim is not None
-    assert drafted.claim.minor == good["amount"]
+    assert drafted.claim.amount_minor == good["amount"]
     [left] = drafted.excluded_donations
     assert left.donation_id == uuid_of(charity_.service, "donation", wrong["id"])
     assert left.problems == (
@@ -155,7 +155,7 @@ async def test_a_reassigned_gift_goes_back_off_the_next_claim(charity_: Cause) -
     assert await charity_.adjusted() == [("reassigned", 1000, 1000)], "once"
     await charity_.gift(600)
     second = await charity_.paid()
-    assert (second.minor, second.deducted_minor, second.hmrc_payment_minor) == (600, 600, 0)
+    assert (second.amount_minor, second.deducted_minor, second.hmrc_payment_minor) == (600, 600, 0)
     assert await charity_.adjusted() == [("reassigned", 1000, 400)], "no claim is less than nothing"
     await charity_.gift(2002)
     third = await charity_.drafted()
@@ -192,7 +192,7 @@ async def test_nothing_goes_back_before_hmrc_has_paid(charity_: Cause) -> None:
         await gift_aid_claims.mark_rejected(tx, first.id, "anew", recorded_by=BY)
         await gift_aid_claims.withdraw_draft(tx, second.id, "anew", recorded_by=BY)
     third = await charity_.paid()
-    assert (third.minor, third.deducted_minor) == (8000, 0), "HMRC never paid for the one that went"
+    assert (third.amount_minor, third.deducted_minor) == (8000, 0), "HMRC never paid for the one that went"
 
 
 async def test_a_cancelled_declaration_takes_claimed_gifts_back(charity_: Cause) -> None:
@@ -234,7 +234,9 @@ async def test_gifts_of_all_partners_are_claimed_for_together(charity_: Cause, o
     await theirs.gift(500)
     claim = (await charity_.draft(aggregate=True)).claim
     assert claim is not None
-    assert (claim.donations, claim.minor, claim.lines) == (2, 1500, 2), "one person's gifts stand on lines of their own"
+    assert (claim.donation_count, claim.amount_minor, claim.line_count) == (2, 1500, 2), (
+        "one person's gifts stand on lines of their own"
+    )
 
 
 async def test_a_gift_of_the_hosted_page_is_claimed_by_what_its_donor_declared(charity_: Cause) -> None:
@@ -260,7 +262,7 @@ async def test_a_part_that_was_refunded_before_is_not_claimed_and_one_refunded_s
     await simulate(api, one["id"], "refund", amount=300)
     await service.drain()
     claim = await charity_.paid()
-    assert claim.minor == 2700
+    assert claim.amount_minor == 2700
     assert await charity_.adjusted() == []
     await simulate(api, other["id"], "refund", amount=500)
     await simulate(api, one["id"], "refund")
@@ -291,7 +293,7 @@ async def test_a_disputed_gift_goes_back_when_the_bank_wins(
     claimed, unclaimed = [await hosted(charity_) for _ in range(2)]
     await simulate(api, unclaimed, "dispute")
     claim = await charity_.paid()
-    assert (claim.donations, claim.minor) == (1, 2000), "nobody claims for a gift that is disputed"
+    assert (claim.donation_count, claim.amount_minor) == (1, 2000), "nobody claims for a gift that is disputed"
     await simulate(api, claimed, "dispute", outcome=outcome)
     await simulate(api, unclaimed, "dispute", outcome=outcome)
     await service.drain()
@@ -318,7 +320,7 @@ async def test_gifts_that_are_too_old_are_counted_and_stand_in_nobodys_way(chari
     drafted = await charity_.draft()
     assert (drafted.expired_count, drafted.excluded_donations) == (1, ())
     assert drafted.claim is not None
-    assert drafted.claim.minor == 2000
+    assert drafted.claim.amount_minor == 2000
 
 
 async def test_a_gift_that_was_paid_out_goes_back_to_hmrc_as_well_when_the_bank_wins(charity_: Cause) -> None:
@@ -327,7 +329,7 @@ async def test_a_gift_that_was_paid_out_goes_back_to_hmrc_as_well_when_the_bank_
     await verified(service, api, charity_.organisation)
     await simulate(api, given, "settle")
     assert (await simulate(api, given, "disburse"))["status"] == "DISBURSED"
-    assert (await charity_.paid()).minor == 2000
+    assert (await charity_.paid()).amount_minor == 2000
     await simulate(api, given, "dispute", outcome="lost")
     await service.drain()
     assert await charity_.adjusted() == [("refunded", 2000, 2000)]

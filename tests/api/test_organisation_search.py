@@ -151,12 +151,12 @@ async def test_what_a_body_says_of_itself_is_found(alone: Service, api: Client) 
     assert shown is not None
     async with alone.db.write() as tx:
         own = BrandingChange(display_name="Supper Club Nantucket", description="Warm dinners for lighthouse keepers")
-        await branding.update_branding_of_principal_record(tx, shown, own)
+        await branding.update_branding_of_primary_record(tx, shown, own)
     for typed, found_by in (("supper club nantucket", "words"), ("lighthouse keepers", "description")):
         answer = await search(api, typed)
         assert (numbers(answer)[0], answer["data"][0]["explain"]["foundBy"]) == ("530196605", found_by), typed
     async with alone.db.write() as tx:
-        await branding.reset_branding_of_principal_record(tx, shown)
+        await branding.reset_branding_of_primary_record(tx, shown)
     assert "530196605" not in numbers(await search(api, "lighthouse keepers"))
 
 

@@ -23,7 +23,7 @@ from almoner.kit.money import Money
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Partner
 from almoner.platform.jobs.queue import Answer, JobDone, JobResultRecorded, JobRetry
-from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused
+from almoner.platform.outbound.mail import Mail, MailRefused, TransientMailFailure
 from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support import emails, factories
 from tests.support import payouts as support
@@ -288,7 +288,7 @@ async def test_a_crash_between_number_and_mail_sends_the_same_receipt(
 ) -> None:
     donation_id = await paid(service, api)
     issued = await issue(service, tenant.partner, donation_id)
-    postman = Postman(None, MailDelayed("later"))
+    postman = Postman(None, TransientMailFailure("later"))
     assert await send(service, postman, tenant.partner, donation_id) == JobResultRecorded(JobDone())
     assert isinstance(await send(service, postman, tenant.partner, donation_id), JobRetry)
     assert await send(service, postman, tenant.partner, donation_id, attempt=2) == JobResultRecorded(JobDone())

@@ -21,7 +21,7 @@ async def test_m12_a_remittance_is_the_payout_to_the_cent_or_is_not_made(service
     payout = uuid_of(service, "disbursement", made["id"])
     async with service.db.read() as tx:
         reported = await remittances.build_remittance(tx, payout)
-    assert (reported.totals.paid_minor, reported.totals.gifts, len(reported.lines)) == (made["amount"], 2, 2)
+    assert (reported.totals.paid_minor, reported.totals.donation_count, len(reported.lines)) == (made["amount"], 2, 2)
     assert sum(line.paid_minor for line in reported.lines) == made["amount"]
     connection = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
     try:

@@ -105,7 +105,7 @@ async def test_the_sums_of_all_partners_are_those_of_the_ledger(alone: Service) 
         )
     reported: Counter[tuple[str, str]] = Counter()
     for line in lines:
-        reported[line.kind.replace("reassigned_from", "reassigned"), line.currency] += line.minor
+        reported[line.kind.replace("reassigned_from", "reassigned"), line.currency] += line.amount_minor
     posted = {(row["kind"], row["currency"]): row["minor"] for row in rows}
     assert len(reported) > 8
     assert {key: reported[key] for key in posted if key in reported} == {
@@ -144,7 +144,7 @@ async def test_a_closed_month_stays_and_what_comes_later_is_of_the_next(
         closed = await reports.find(tx, tenant.partner, first)
         assert closed is not None
         assert sorted(await reports.list_lines(tx, closed), key=str) == sorted(before, key=str)
-    after = {line.kind: line.minor for line in await made(service, tenant, this_month(service))}
+    after = {line.kind: line.amount_minor for line in await made(service, tenant, this_month(service))}
     assert (after[OPENING], after["donation_refund_started"]) == (2500, 700)
     for change in (
         "update monthly_report set made_at = now() where id = $1",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from almoner.settings import Rate
+from almoner.settings import RequestRate
 from tests.support.database import TestDatabase
 from tests.support.scim import ENTERPRISE, GROUP, MEDIA_TYPE, USER, ScimClient, made, refused, shown, user
 from tests.support.service import Service, Tenant, serving
@@ -94,7 +94,7 @@ async def test_k5_the_last_use_of_a_key_is_noted(service: Service, tenant: Tenan
 
 async def test_l1_limits_are_its_own(empty_database: TestDatabase) -> None:
     async with (
-        serving(empty_database, rate_limit_secret=Rate(9, 9), rate_limit_scim=Rate(1, 2)) as service,
+        serving(empty_database, rate_limit_secret=RequestRate(9, 9), rate_limit_scim=RequestRate(1, 2)) as service,
         await ScimClient.for_partner(service, await service.tenant()) as client,
     ):
         first = await client.get("/Users")
@@ -107,7 +107,7 @@ async def test_l1_limits_are_its_own(empty_database: TestDatabase) -> None:
 
 
 async def test_wrong_keys_are_braked(empty_database: TestDatabase) -> None:
-    async with serving(empty_database, rate_limit_wrong_keys=Rate(0.1, 2)) as service:
+    async with serving(empty_database, rate_limit_wrong_keys=RequestRate(0.1, 2)) as service:
         for number in range(2):
             async with ScimClient.of(service, f"scim_{number}") as client:
                 refused(await client.get("/Users"), 401)

@@ -36,7 +36,7 @@ async def sign_in(service: Service, tenant: Tenant, record: dict[str, Any]) -> s
 async def is_signed_in(service: Service, tenant: Tenant, secret: str) -> bool:
     """Whether the cookie opens anything."""
     async with service.db.read() as tx:
-        return await sign_ins.find_by_secret(tx, member_realm(tenant.partner), secret) is not None
+        return await sign_ins.find_sign_in_by_secret(tx, member_realm(tenant.partner), secret) is not None
 
 
 WAYS = ("patch", "put", "bulk", "delete")

@@ -19,7 +19,7 @@ from almoner.access.sso import service as sso
 from almoner.access.sso.domain import (
     IdentityProviderSettings,
     InvalidIdentityProviderSettings,
-    LastSignInMethodRequired,
+    LastSignInMethodCannotBeRemoved,
     SsoRefusalReason,
 )
 from almoner.access.sso.service import identities
@@ -49,7 +49,7 @@ async def here(service: Service, evil: HostileProvider) -> AsyncIterator[Setup]:
 async def roles(here: Setup, one: NewSignIn) -> set[Role] | None:
     """What a sign-in lets its person do; None where it opens nothing any more."""
     async with here.service.db.single_statement() as tx:
-        found = await sign_ins.find_by_secret(tx, one.person.realm, one.secret)
+        found = await sign_ins.find_sign_in_by_secret(tx, one.person.realm, one.secret)
     return set(found[1].roles) if found else None
 
 
@@ -267,7 +267,7 @@ async def test_v8_the_only_way_in_is_not_unbound_by_oneself(here: Setup) -> None
     ada = await somebody(here)
     await here.sign_in()
     async with here.service.db.write() as tx:
-        with pytest.raises(LastSignInMethodRequired):
+        with pytest.raises(LastSignInMethodCannotBeRemoved):
             await identities.unlink_accounts_unless_last_method(tx, ada.person, BY)
         assert len(await identities.list_by_person(tx, ada.person)) == 1
         assert (await people.get(tx, ada.realm, ada.person.id)).roles == {"owner", "developer"}

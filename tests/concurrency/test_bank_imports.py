@@ -150,18 +150,18 @@ async def test_m6_a_line_that_is_looked_at_beside_another_sees_what_became_of_it
                 imported_by="officer",
             )
     async with alone.db.read() as tx:
-        first, second = await bank_statements.list_open_line_ids(tx, None)
+        first, second = await bank_statements.list_unreconciled_line_ids(tx, None)
 
     async def look() -> bool:
         async with alone.db.write() as tx:
-            return await bank_statements.match_open_line(tx, second)
+            return await bank_statements.match_unreconciled_line(tx, second)
 
     async def waits() -> bool:
         async with alone.db.read() as tx:
             return bool(await tx.fetchval(WAITS))
 
     async with alone.db.write() as tx:
-        assert await bank_statements.match_open_line(tx, first)
+        assert await bank_statements.match_unreconciled_line(tx, first)
         other = asyncio.create_task(look())
         await eventually(waits)
     assert await other is (name == "B2")

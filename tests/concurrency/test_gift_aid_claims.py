@@ -30,7 +30,7 @@ async def test_drafts_at_the_same_moment_are_one(service: Service, api: Client) 
     for _ in range(5):
         await of.gift(1000)
     drafts = [one for one in await asyncio.gather(*[tried(of) for _ in range(6)]) if one is not None]
-    assert [one.minor for one in drafts] == [5000]
+    assert [one.amount_minor for one in drafts] == [5000]
 
 
 async def test_a_gift_that_goes_to_another_charity_meanwhile_is_claimed_by_one(service: Service, api: Client) -> None:
@@ -74,7 +74,7 @@ async def test_what_is_told_several_times_at_once_goes_back_once(service: Servic
 
     async def adjust() -> None:
         async with service.db.write() as tx:
-            await gift_aid_claims.adjust_claim_of_donation(tx, donation)
+            await gift_aid_claims.adjust_gift_aid_claim_of_donation(tx, donation)
 
     await asyncio.gather(*[adjust() for _ in range(6)], service.drain())
     assert await of.adjusted() == [("reassigned", 1000, 1000)]

@@ -42,7 +42,7 @@ async def test_a_gift_that_comes_into_a_payout_in_the_same_moment_goes_back_all_
     async with service.db.write() as tx:
         donation = await donations.get(tx, ALL_PARTNERS, uuid_of(service, "donation", made["id"]))
         bucket = DisbursementBatch(donation.partner_id, donation.organisation_id, donation.money.currency)
-        await disbursements.fill_disbursement(tx, bucket, DisbursementRules())
+        await disbursements.add_donations_to_disbursement(tx, bucket, DisbursementRules())
         asking = asyncio.create_task(back.refund(api, made, 1000))
 
         async def waits() -> bool:

@@ -18,7 +18,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from almoner.adapters.mail_sandbox import extract_links, mail_id_from_key
 from almoner.adapters.mail_smtp import SmtpTransport
-from almoner.platform.outbound.mail import Attachment, Mail, MailDelayed, MailRefused
+from almoner.platform.outbound.mail import Attachment, Mail, MailRefused, TransientMailFailure
 from tests.support.clock import TestClock
 from tests.support.eventually import paced
 from tests.support.running import free_port
@@ -132,7 +132,7 @@ async def test_the_same_mail_has_the_same_message_id(inbox: Inbox) -> None:
 @pytest.mark.parametrize("stage", ["rcpt", "data"])
 @pytest.mark.parametrize(
     ("answer", "outcome"),
-    [("550 no such user", MailRefused), ("451 try later", MailDelayed), ("554 spam", MailRefused)],
+    [("550 no such user", MailRefused), ("451 try later", TransientMailFailure), ("554 spam", MailRefused)],
 )
 async def test_a_refusal_is_told_from_a_delay(inbox: Inbox, stage: str, answer: str, outcome: type[Exception]) -> None:
     setattr(inbox, stage, answer)
@@ -158,7 +158,7 @@ async def test_an_email_that_is_too_large_for_the_server_is_refused_for_good(inb
 )
 async def test_what_a_server_has_against_us_is_a_delay_that_says_so(inbox: Inbox, stage: str, answer: str) -> None:
     setattr(inbox, stage, answer)
-    with pytest.raises(MailDelayed):
+    with pytest.raises(TransientMailFailure):
         await server(inbox).send(MAIL)
     setattr(inbox, stage, getattr(Inbox(0), stage))
     await server(inbox).send(MAIL)
@@ -173,12 +173,14 @@ async def test_a_server_that_turns_us_away_at_the_door_is_a_delay_that_says_so()
     listening = await asyncio.start_server(refuse, "127.0.0.1", 0)
     async with listening:
         url = f"smtp://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-        with pytest.raises(MailDelayed, match=r"the mail server refused us: 554 5\.7\.1 192\.0\.2\.1 is blocked"):
+        with pytest.raises(
+            TransientMailFailure, match=r"the mail server refused us: 554 5\.7\.1 192\.0\.2\.1 is blocked"
+        ):
             await SmtpTransport(url, SENDER, TestClock()).send(MAIL)
 
 
 async def test_a_server_that_is_away_is_a_delay() -> None:
-    with pytest.raises(MailDelayed, match="the mail server could not be used: it refused the connection"):
+    with pytest.raises(TransientMailFailure, match="the mail server could not be used: it refused the connection"):
         await SmtpTransport(f"smtp://127.0.0.1:{free_port()}", SENDER, TestClock()).send(MAIL)
 
 
@@ -193,7 +195,7 @@ async def test_a_server_that_encrypts_otherwise_is_a_delay_with_advice(url: str,
     controller = Controller(Inbox(0), hostname=urlsplit(url).hostname, port=free_port())
     controller.start()
     try:
-        with pytest.raises(MailDelayed, match=why):
+        with pytest.raises(TransientMailFailure, match=why):
             await SmtpTransport(f"{url}:{controller.port}", SENDER, TestClock()).send(MAIL)
     finally:
         controller.stop()
@@ -208,7 +210,7 @@ async def test_a_server_that_refuses_our_tls_is_a_delay() -> None:
     listening = await asyncio.start_server(refuse, "127.0.0.1", 0)
     async with listening:
         url = f"smtps://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-        with pytest.raises(MailDelayed, match="TLS could not be agreed with it"):
+        with pytest.raises(TransientMailFailure, match="TLS could not be agreed with it"):
             await SmtpTransport(url, SENDER, TestClock()).send(MAIL)
 
 
@@ -256,5 +258,5 @@ async def test_a_server_that_answers_a_byte_at_a_time_is_given_up() -> None:
     server = await asyncio.start_server(drip, "127.0.0.1", 0)
     async with server:
         url = f"smtp://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        with pytest.raises(MailDelayed, match="it did not answer in time"):
+        with pytest.raises(TransientMailFailure, match="it did not answer in time"):
             await SmtpTransport(url, SENDER, TestClock(), patience=0.3).send(MAIL)

@@ -16,7 +16,7 @@ from scim2_client.engines.httpx2 import SyncSCIMClient
 from scim2_tester import CheckResult, Status, check_server
 
 from almoner.cli.serve import serve_application
-from almoner.kit.rates import Rate
+from almoner.kit.rates import RequestRate
 from tests.support.database import TestDatabase
 from tests.support.scim import ENTERPRISE, USER, ScimClient, bulk, group, shown, user
 from tests.support.service import Service, serving
@@ -34,7 +34,7 @@ async def on_loopback(database: TestDatabase) -> AsyncIterator[Service]:
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # the loop sets it on sockets of its own alone
         stop = asyncio.Event()
         async with (
-            serving(database, port=listening.getsockname()[1], rate_limit_scim=Rate(10_000, 10_000)) as service,
+            serving(database, port=listening.getsockname()[1], rate_limit_scim=RequestRate(10_000, 10_000)) as service,
             asyncio.TaskGroup() as group_,
         ):
             group_.create_task(serve_application(service.app, [listening], stop))

@@ -485,7 +485,7 @@ async def payouts_and_reassignments(world: World) -> None:
     await world.does("disbursements", "release", nonprofit, *NOTE, other=True)
     await world.does("giving-links", "refuse", nonprofit, *NOTE)
     await world.does("giving-links", "allow", nonprofit)
-    await disbursements_flows.fill_all_disbursements(service.db, DisbursementRules())
+    await disbursements_flows.add_donations_to_all_disbursements(service.db, DisbursementRules())
     [payout] = await payouts(api, organisationId=nonprofit)
     id_ = uuid_of(service, "disbursement", payout["id"])
     async with service.db.write() as tx:

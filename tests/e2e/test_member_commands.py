@@ -199,7 +199,7 @@ async def test_who_lost_the_second_factor_signs_in_without_it_once_and_is_told(
     async with service.db.read() as tx:
         left = await credentials.get_authentication_factors(tx, person)
         assert (left.has_second_factor, left.recovery_codes) == (False, 0)
-        assert await sign_ins.find_by_secret(tx, person.realm, entered.secret) is None
+        assert await sign_ins.find_sign_in_by_secret(tx, person.realm, entered.secret) is None
         kinds = await tx.fetch(
             "select payload ->> 'kind' as kind from job "
             "where kind = 'security_emails.send' and payload ->> 'person' = $1",

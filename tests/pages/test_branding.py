@@ -94,7 +94,7 @@ async def test_h8_the_nonprofits_own_logo_stands_above_its_name(site: Site, sche
     async with site.service.db.write() as tx:
         organisation = tx.ids.decode("organisation", session["organisationId"])
         assert organisation is not None
-        await branding.update_branding_of_principal_record(
+        await branding.update_branding_of_primary_record(
             tx, organisation, branding.BrandingChange(display_name="CAFB", logo=picture)
         )
     async with site.donor(color_scheme=scheme, viewport={"width": 320, "height": 700}) as page:

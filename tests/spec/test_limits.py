@@ -84,7 +84,7 @@ def test_rate_limits_are_the_settled_ones(environment: str, expected: tuple[int,
 
 
 async def test_l1_l3_a_burst_is_allowed_then_429_says_when_and_is_right(empty_database: TestDatabase) -> None:
-    limit = configuration.Rate(1, 20)
+    limit = configuration.RequestRate(1, 20)
     async with serving(empty_database, rate_limit_secret=limit) as service:
         tenant = await service.tenant()
         client = service.client(tenant.secret)
@@ -104,7 +104,7 @@ async def test_l1_l3_a_burst_is_allowed_then_429_says_when_and_is_right(empty_da
 
 
 async def test_h10_a_customer_with_a_whole_64_of_ipv6_has_one_limit(empty_database: TestDatabase) -> None:
-    async with serving(empty_database, rate_limit_address=configuration.Rate(1, 5)) as service:
+    async with serving(empty_database, rate_limit_address=configuration.RequestRate(1, 5)) as service:
         key = (await service.tenant()).publishable
         statuses = [
             (await service.client(key, address=f"2001:db8:0:1::{number:x}").get("/v1/countries")).status_code

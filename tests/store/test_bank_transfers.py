@@ -11,7 +11,7 @@ from asyncpg import CheckViolationError, UniqueViolationError
 from almoner.giving.accounting.suspense import store as suspense_store
 from almoner.giving.banking.bank_statements import store as bank_statements_store
 from almoner.giving.banking.bank_statements import store_gaps as bank_statements_store_gaps
-from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement, BankStatement, OpenLineReason
+from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement, BankStatement, UnreconciledLineReason
 from almoner.giving.checkout.donations import store as donations_store
 from almoner.platform.database.transactions import Tx
 from tests.support import factories
@@ -43,7 +43,7 @@ async def test_sweeps_and_lines_read_indexes(alone: Service) -> None:
 
 async def test_lines_are_looked_up_by_index(alone: Service) -> None:
     nothing = BankMovement(NEVER.date(), 1, "USD", "r", None, None, None, None)
-    line = BankLine(UUID(int=1), "a", nothing, "open", OpenLineReason.UNKNOWN, None, NEVER)
+    line = BankLine(UUID(int=1), "a", nothing, "open", UnreconciledLineReason.UNKNOWN, None, NEVER)
     async with alone.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         explaining = Explaining(tx)

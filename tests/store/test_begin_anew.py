@@ -18,7 +18,7 @@ from almoner.access.sign_ins.domain import (
 )
 from almoner.access.sign_ins.service import account, links, sign_in_methods
 from almoner.platform.jobs.queue import Answer, JobDone, JobResultRecorded, JobRetry
-from almoner.platform.outbound.mail import MailDelayed
+from almoner.platform.outbound.mail import TransientMailFailure
 from tests.support import emails
 from tests.support.security_key import SecurityKey
 from tests.support.service import Service, Tenant
@@ -162,7 +162,7 @@ class Nobody:
 
     async def send(self, mail: Any) -> None:
         """Not now."""
-        raise MailDelayed("later")
+        raise TransientMailFailure("later")
 
 
 async def test_the_mail_with_addresses_is_given_up_after_a_day(ada: Account) -> None:
@@ -181,5 +181,7 @@ async def test_the_mail_with_addresses_is_given_up_after_a_day(ada: Account) -> 
     assert isinstance(await send(1439), JobRetry)
     assert await send(1440) == JobResultRecorded(JobDone())
     async with service.db.read() as tx:
-        [found] = [one for one in await notifications.list_undeliverable(tx, 50) if one.recipient == ada.person.email]
+        [found] = [
+            one for one in await notifications.list_undeliverable_emails(tx, 50) if one.recipient == ada.person.email
+        ]
     assert (found.kind, found.reason, found.refused) == (accounts.SEND_ADDRESSES.name, "later", False)

@@ -13,7 +13,7 @@ from almoner.access.credentials.domain import (
     AuthenticatorExists,
     AuthenticatorNotPending,
     InvalidPasskeyResponse,
-    LastSecondFactorRequired,
+    LastSecondFactorCannotBeRemoved,
     NoSuchPasskey,
     Passkey,
     PasswordTooWeak,
@@ -222,12 +222,12 @@ async def test_who_must_have_a_second_factor_keeps_the_last(service: Service, te
     for who in (await operator(service), await member(service, tenant, "owner")):
         await who.add_app()
         async with service.db.write() as tx:
-            with pytest.raises(LastSecondFactorRequired):
+            with pytest.raises(LastSecondFactorCannotBeRemoved):
                 await account.remove_authenticator(tx, who.person, who.home)
         passkey = await add(who, SecurityKey(key.origin))
         async with service.db.write() as tx:
             await account.remove_authenticator(tx, who.person, who.home)
-            with pytest.raises(LastSecondFactorRequired):
+            with pytest.raises(LastSecondFactorCannotBeRemoved):
                 await account.remove_passkey(tx, who.person, passkey.id, who.home)
         await add(who, SecurityKey(key.origin))
         async with service.db.write() as tx:

@@ -84,7 +84,7 @@ async def test_evidence_that_cannot_be_submitted_can_be_submitted_again(
 
     async def submit(attempt: int, *, away: bool) -> tuple[Answer, str, str | None]:
         provider.refuse = int(away)
-        details = evidence.SubmitEvidence(open_dispute)
+        details = evidence.SubmitEvidenceJob(open_dispute)
         job = DecodedJob(1, evidence.SUBMIT.name, {}, attempt, 0, service.clock.now(), None, details)
         answer = await submit_evidence(parts, JobContext(service.db), job)
         async with service.db.read() as tx:

@@ -94,9 +94,9 @@ async def test_followers_hear_once_that_an_organisation_is_shown_otherwise(
     await alone.drain()
     for name in ("Friends", "Friends"):  # the second time nothing changes
         async with loader.db.write() as tx:
-            await branding.update_branding_of_principal_record(tx, number, branding.BrandingChange(display_name=name))
+            await branding.update_branding_of_primary_record(tx, number, branding.BrandingChange(display_name=name))
     async with loader.db.write() as tx:
-        await branding.update_branding_of_principal_record(
+        await branding.update_branding_of_primary_record(
             tx, (await found(loader, "CCEW", "260001"))[0], branding.BrandingChange(display_name="Others")
         )
     (record,) = await told(alone, api)

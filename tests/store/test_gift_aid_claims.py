@@ -161,7 +161,7 @@ async def test_the_same_gift_is_in_claims_one_after_the_other(service: Service, 
     first = await of.submitted()
     async with service.db.write() as tx:
         await gift_aid_claims.mark_rejected(tx, first.id, "the schedule had another name", recorded_by=BY)
-    assert (await of.drafted()).minor == 1000, "what HMRC refused may be claimed for anew"
+    assert (await of.drafted()).amount_minor == 1000, "what HMRC refused may be claimed for anew"
     async with service.db.read() as tx:
         rows = await tx.fetch(
             "select active from gift_aid_claim_donation where donation_id = $1 order by claim_id",

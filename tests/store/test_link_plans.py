@@ -56,7 +56,7 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
     tx = cast("Tx", asked)
     await organisations_store_history.list_changes(tx, ONE)
     await organisations_store_history.list_changes_page(tx, ONE, RequestedPage(25, descending=True))
-    await organisations_store_history.was_listed_at(tx, ONE, DAY)
+    await organisations_store_history.find_listing_status_at(tx, ONE, DAY)
     await organisations_store_history.list_sources_at(tx, [ONE], DAY)
     await organisations_store_history.list_records_changed_by_import(tx, ONE, ONE, 100)
     await organisations_store_history.record_ids_already_notified(tx, ONE, [ONE])

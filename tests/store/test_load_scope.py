@@ -17,7 +17,7 @@ from tests.support.written_register import Loader, Written, entry
 
 FIRST: Final = datetime(2026, 1, 9, tzinfo=UTC)
 BMF = Written("irs-bmf", "IRS")
-REVOKED = Written("irs-revocations", "IRS", lists_organisations=False, repeats_numbers=True)
+REVOKED = Written("irs-revocations", "IRS", lists_organisations=False, has_repeated_numbers=True)
 CCEW, OSCR = Written("ccew", "CCEW"), Written("oscr", "OSCR")
 LINKS = Written("gb-links", "CCEW", lists_organisations=False)
 

@@ -55,7 +55,7 @@ def codes(one: Organisation) -> list[str | None]:
 async def branded(loader: Loader, number: str, **wish: Any) -> None:
     id_ = await id_of(loader, number)
     async with loader.db.write() as tx:
-        await branding.update_branding_of_principal_record(tx, id_, BrandingChange(**wish))
+        await branding.update_branding_of_primary_record(tx, id_, BrandingChange(**wish))
 
 
 async def test_before_one_register_was_loaded_the_number_of_the_other_answered(loader: Loader) -> None:

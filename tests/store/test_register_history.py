@@ -201,7 +201,7 @@ async def test_rows_of_one_number_are_one_entry_and_make_no_body(db: Database, t
 
 async def test_quiet_facts_are_quiet_in_each_of_several_rows(db: Database, tmp_path: Path) -> None:
     source = Written(
-        "filings", "IRS", lists_organisations=False, repeats_numbers=True, ignored_columns=frozenset({"YEAR"})
+        "filings", "IRS", lists_organisations=False, has_repeated_numbers=True, ignored_columns=frozenset({"YEAR"})
     )
     loader = Loader(db, tmp_path)
 

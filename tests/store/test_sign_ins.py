@@ -55,7 +55,7 @@ async def test_a_password_signs_in_whoever_has_nothing_more(ada: Account) -> Non
     entered = await ada.enter()
     assert (entered.sign_in.method, entered.sign_in.device) == ("password", "Firefox on Windows")
     async with ada.service.db.single_statement() as tx:
-        seen = await sign_ins.find_by_secret(tx, ada.realm, entered.secret)
+        seen = await sign_ins.find_sign_in_by_secret(tx, ada.realm, entered.secret)
     assert seen is not None
     assert (seen[0].id, seen[1].id, seen[1].roles) == (entered.sign_in.id, ada.person.id, frozenset({"developer"}))
     async with ada.service.db.read() as tx:
@@ -72,7 +72,7 @@ async def test_names_are_compared_without_regard_to_case_and_within_one_partner(
     with pytest.raises(SignInFailed):
         await sign_in_methods.sign_in_by_password(ada.service.db, other, ada.name, PASSWORD, ada.home)
     async with ada.service.db.single_statement() as tx:
-        assert await sign_ins.find_by_secret(tx, other, entered.secret) is None, "a cookie is of one realm"
+        assert await sign_ins.find_sign_in_by_secret(tx, other, entered.secret) is None, "a cookie is of one realm"
 
 
 async def test_an_app_is_asked_for_after_the_password(ada: Account) -> None:
@@ -273,7 +273,7 @@ async def test_who_has_no_password_proves_by_the_app(service: Service, tenant: T
 async def fresh(who: Account, secret: str) -> bool:
     """Whether the holder of a cookie has proved lately who they are."""
     async with who.service.db.single_statement() as tx:
-        seen = await sign_ins.find_by_secret(tx, who.realm, secret)
+        seen = await sign_ins.find_sign_in_by_secret(tx, who.realm, secret)
     assert seen is not None
     return sign_ins.is_recently_authenticated(seen[0], who.service.clock.real_now())
 

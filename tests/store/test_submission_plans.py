@@ -185,11 +185,9 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
         assert await submissions_store.list_open_submission_ids(asking, "compliance", [uuid4()]) == []
         assert await submissions_store.list_open_submission_ids(asking, "eligibility", [uuid4()]) == []
         assert await submissions_store.list_undecided_submission_ids(asking, partner, some["configuration_id"])
-        assert await submissions_store.list_ids_of_submissions_that_own_their_request(asking, [some["id"]]) == {
-            some["id"]
-        }
+        assert await submissions_store.list_submission_ids_owning_their_request(asking, [some["id"]]) == {some["id"]}
         several = [row["id"] for row in await reading.fetch(f"select id from {RECORD} limit 100")]
-        assert await submissions_store.list_ids_of_submissions_that_own_their_request(asking, several) == set(several)
+        assert await submissions_store.list_submission_ids_owning_their_request(asking, several) == set(several)
     assert not asking.scans() & {RECORD, "agent_verification", "validation_request"}
     assert {f"{RECORD}_of_{check}" for check in ("organisation", "request", "agent")} <= asking.indexes()
     assert "agent_verification_of_request" in asking.indexes()
@@ -213,7 +211,7 @@ async def test_what_is_to_be_forgotten_is_found_by_an_index_however_much_there_i
 ) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        assert await submissions_store_erasure.find_earliest_unerased_end_time(asking, ended, tx.now) == tx.now
+        assert await submissions_store_erasure.find_earliest_unerased_submission_end(asking, ended, tx.now) == tx.now
         assert await submissions_store_erasure.erase_personal_data(asking, ended, tx.now, 10) == 10
     assert RECORD not in asking.scans()
     assert index in asking.indexes()
@@ -225,7 +223,7 @@ async def test_agents_to_forget_are_found_by_indexes_however_many_applications_w
 ) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        assert await agents_store.find_earliest_unerased_end_time(asking, ended, tx.now) == tx.now
+        assert await agents_store.find_earliest_unerased_verification_end(asking, ended, tx.now) == tx.now
         assert len(await agents_store.erase_personal_data(asking, ended, tx.now, 10)) == 10
         waiting = await tx.fetchval(
             f"""

@@ -281,7 +281,7 @@ class World:
             left = [
                 one for one in await gift_aid_claims.list_newest_adjustments(tx, of.id, 1000) if one.claim_id in paid
             ]
-        return sum(one.minor - one.deducted_minor for one in claims), sum(one.remaining_minor for one in left)
+        return sum(one.amount_minor - one.deducted_minor for one in claims), sum(one.remaining_minor for one in left)
 
     async def expect(self) -> None:
         """Check that HMRC has paid the exact amount, and that the API agrees with the model."""

@@ -20,7 +20,7 @@ from almoner.adapters.scanner_clamd import ClamdScanner
 from almoner.adapters.stripe_client import StripeConnection, translate_stripe_errors
 from almoner.giving.checkout.payments.domain import ProviderFailure
 from almoner.kit.time import SystemClock
-from almoner.platform.outbound.mail import Mail, MailDelayed
+from almoner.platform.outbound.mail import Mail, TransientMailFailure
 from almoner.validation.applications.documents.ports import MalwareScannerUnavailable
 from tests.support.eventually import paced
 
@@ -73,7 +73,7 @@ async def main() -> dict[str, float]:
             await stripe.client.v1.balance.retrieve_async()
 
     began = time.monotonic()
-    calls = [fails(mails.send(mail), MailDelayed) for _ in range(OF_EACH)]
+    calls = [fails(mails.send(mail), TransientMailFailure) for _ in range(OF_EACH)]
     calls += [fails(pay(), ProviderFailure) for _ in range(OF_EACH)]
     calls += [fails(scanner.find_malware(empty()), MalwareScannerUnavailable) for _ in range(OF_EACH)]
     waiting = [asyncio.create_task(call) for call in calls]

@@ -130,7 +130,9 @@ class Claiming:
                     if one["giftAidId"] and one["organisationId"] == name
                     if one["status"] in ("RECEIVED_PAYMENT", "DISBURSED")
                 ]
-                got = sum(one.minor - one.deducted_minor for one in claims) - sum(one.remaining_minor for one in left)
+                got = sum(one.amount_minor - one.deducted_minor for one in claims) - sum(
+                    one.remaining_minor for one in left
+                )
                 assert got == sum(standing), name
             assert await reassignments.list_donation_ids_of_merged_organisations(tx, None, 10) == []
 

@@ -76,7 +76,7 @@ class Transferring:
 
     async def choose_transfer(self) -> None:
         """Ask for the transfer details of an amount, or another one, as a donor."""
-        await donations_flows.start_transfer(
+        await donations_flows.start_bank_transfer(
             self.work, self._some().session_id, gift(self.chance.choice((2500, 4000)), CURRENCY)
         )
 

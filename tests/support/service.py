@@ -31,7 +31,7 @@ from tests.support.client import Client
 from tests.support.clock import TestClock
 from tests.support.database import TestDatabase
 
-NO_LIMIT = configuration.Rate(100_000, 100_000)
+NO_LIMIT = configuration.RequestRate(100_000, 100_000)
 
 
 @dataclass(frozen=True, slots=True)

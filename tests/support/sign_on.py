@@ -63,7 +63,7 @@ class Setup:
 
     async def begin(self, purpose: Purpose = "sign_in", record: UUID | None = None) -> AuthorizationRedirect:
         """Start a sign-in in a browser."""
-        return await self.sign_on.begin(self.partner, purpose, "/account/here", record)
+        return await self.sign_on.start_authorization(self.partner, purpose, "/account/here", record)
 
     async def finish(
         self, away: AuthorizationRedirect, query: Mapping[str, str], sign_in: SignIn | None = None

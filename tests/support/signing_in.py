@@ -138,7 +138,7 @@ async def factors_of(account_: Account) -> AuthenticationFactors:
 async def found(who: Account, secret: str) -> bool:
     """Whether a sign-in's cookie is valid."""
     async with who.service.db.single_statement() as tx:
-        return await sign_ins.find_by_secret(tx, who.realm, secret) is not None
+        return await sign_ins.find_sign_in_by_secret(tx, who.realm, secret) is not None
 
 
 async def wrong(who: Account, browser: Browser | None = None, *, times: int = 1) -> None:

@@ -13,7 +13,7 @@ from tests.support.giving import Giving, gift
 
 async def begun(giving: Giving, chosen: DonationDetails | None = None) -> SessionDonation:
     """Request the transfer details as a donor."""
-    return await donations_flows.start_transfer(giving.work, giving.session_id, chosen or gift())
+    return await donations_flows.start_bank_transfer(giving.work, giving.session_id, chosen or gift())
 
 
 async def confirmed(giving: Giving) -> None:

@@ -22,7 +22,7 @@ class Written:
     registry_code: str
     lists_organisations: bool = True
     is_format_unverified: bool = False
-    repeats_numbers: bool = False
+    has_repeated_numbers: bool = False
     reads_files_together: bool = False
     ignored_columns: frozenset[str] = field(default_factory=frozenset)
     canary_numbers: frozenset[str] = field(default_factory=frozenset)

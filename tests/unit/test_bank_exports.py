@@ -39,7 +39,7 @@ def test_m7_a_gift_is_found_in_the_form_of_each_bank(export: Export, tmp_path: P
     )
     assert wrong == []
     moved = sorted(found.movements, key=lambda one: one.booked_on)
-    assert [(one.booked_on, one.minor) for one in moved] == [(date(2026, 3, 2), GIFT), (date(2026, 3, 3), FEE)]
+    assert [(one.booked_on, one.amount_minor) for one in moved] == [(date(2026, 3, 2), GIFT), (date(2026, 3, 3), FEE)]
     assert [find_donation_references(one) for one in moved] == [[REFERENCE], []]
     assert len({one.reference for one in moved}) == len(moved)
     assert found.account
@@ -73,7 +73,7 @@ TAKEN: Final[dict[str, list[int]]] = {
 def test_m7_whole_test_files_of_others_are_read(name: str) -> None:
     found, wrong = service.parse_statement_file((SAMPLES / name).read_bytes(), None, None, TODAY)
     assert wrong == []
-    assert [one.minor for statement in found for one in statement.movements] == TAKEN[name]
+    assert [one.amount_minor for statement in found for one in statement.movements] == TAKEN[name]
 
 
 @pytest.mark.parametrize("file", sorted(SAMPLES.rglob("*.*")), ids=lambda one: str(one.relative_to(SAMPLES)))
@@ -119,7 +119,7 @@ def test_m7_what_banks_write_besides_the_standard_is_read(content: str) -> None:
     assert content != CAMT
     [found], wrong = service.parse_statement_file(content.encode(), None, None, TODAY)
     assert wrong == []
-    assert [one.minor for one in found.movements] == [885]
+    assert [one.amount_minor for one in found.movements] == [885]
 
 
 def test_m7_a_cdata_section_keeps_its_ampersands() -> None:
@@ -133,7 +133,7 @@ def test_m7_a_cdata_section_keeps_its_ampersands() -> None:
 @pytest.mark.parametrize("content", [STA.encode("cp850"), STA.encode("cp1252"), STA.replace("\n:", "\n  :").encode()])
 def test_m7_mt940_has_its_umlauts_in_any_character_set_and_its_tags_behind_blanks(content: bytes) -> None:
     [found], wrong = service.parse_statement_file(content, None, None, TODAY)
-    assert (wrong, [(one.minor, one.counterparty) for one in found.movements]) == ([], [(2500, "Jörg")])
+    assert (wrong, [(one.amount_minor, one.counterparty) for one in found.movements]) == ([], [(2500, "Jörg")])
 
 
 def packed(*names: str) -> bytes:
@@ -195,7 +195,7 @@ def test_m7_a_quotation_mark_that_a_payer_typed_hides_no_rows(row: str, counterp
     )
     [found], wrong = service.parse_statement_file(content.encode(), MAPPING, None, TODAY)
     assert wrong == []
-    assert [one.minor for one in found.movements] == [2500, 100, 200, 300]
+    assert [one.amount_minor for one in found.movements] == [2500, 100, 200, 300]
     assert found.movements[0].counterparty == counterparty
 
 
@@ -259,13 +259,13 @@ HEADLESS: Final = csv_mapping.parse_mapping(
 def test_m7_quoted_texts_of_several_lines_keep_their_rows(lines: list[str], read: list[tuple[int, str]]) -> None:
     [found], wrong = service.parse_statement_file("\n".join(lines).encode(), HEADED, None, TODAY)
     assert wrong == []
-    assert [(one.minor, one.remittance_information) for one in found.movements] == read
+    assert [(one.amount_minor, one.remittance_information) for one in found.movements] == read
 
 
 @pytest.mark.parametrize("begin", ["0000012345678905", "01,ABC,DEF,260101,1200,X/", "0112345    12345abcde"])
 def test_m7_a_table_is_read_though_it_begins_as_another_kind_of_file(begin: str) -> None:
     [found], wrong = service.parse_statement_file(f"{begin};260302;1.00;x\n".encode(), HEADLESS, None, TODAY)
-    assert (wrong, [one.minor for one in found.movements]) == ([], [100])
+    assert (wrong, [one.amount_minor for one in found.movements]) == ([], [100])
     with pytest.raises(StatementError, match="PDF"):
         service.parse_statement_file(b"%PDF-1.7\n", HEADLESS, None, TODAY)
 
@@ -304,7 +304,7 @@ def test_m7_no_amount_begins_with_a_group_of_nothing(amount: str) -> None:
     [found], _ = service.parse_statement_file(
         f'Date,Amount,Description\n2026-01-04,"{amount}",x\n2026-01-05,0.50,y\n'.encode(), HEADED, None, TODAY
     )
-    assert [one.minor for one in found.movements] == [50]
+    assert [one.amount_minor for one in found.movements] == [50]
 
 
 @pytest.mark.parametrize("mark", ["\u200e", "\u200f", "\u061c", "\u200b", "\u2060", "\ufeff"])
@@ -321,5 +321,5 @@ def test_m7_direction_marks_and_other_invisible_signs_change_no_value(mark: str)
     [found], wrong = service.parse_statement_file(content, mapping, None, TODAY)
     assert (wrong, found.rejected) == ([], ())
     [moved] = found.movements
-    assert (moved.booked_on, moved.minor, moved.currency) == (date(2026, 3, 1), -123450, "ILS")
+    assert (moved.booked_on, moved.amount_minor, moved.currency) == (date(2026, 3, 1), -123450, "ILS")
     assert find_donation_references(moved) == [REFERENCE]

@@ -13,11 +13,10 @@ from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
     BankMovement,
     BankStatement,
-    OpenLineReason,
     ProviderPayout,
     ReferencedRecords,
     StatementError,
-    ensure_combination_fits,
+    ensure_requests_match_transaction,
     find_donation_references,
     find_donation_request_references,
     find_end_to_end_ids,
@@ -26,6 +25,7 @@ from almoner.giving.banking.bank_statements.domain import (
     match_movement,
     reject_unbookable_lines,
 )
+from almoner.giving.banking.bank_statements.domain import UnreconciledLineReason as Reason
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.checkout.donation_requests.domain import DonationRequest, PartnerCurrency, new_request
 from almoner.giving.checkout.donations.domain import DisbursementBatch
@@ -92,49 +92,49 @@ def test_payouts_are_found_by_their_end_to_end_ids_in_either_place() -> None:
 @pytest.mark.parametrize(
     ("movement", "named", "found"),
     [
-        (MOVEMENT, ReferencedRecords(), OpenLineReason.UNKNOWN),
+        (MOVEMENT, ReferencedRecords(), Reason.UNKNOWN),
         (MOVEMENT, ReferencedRecords(provider_payouts=[REPORT]), ("settlement", REPORT)),
-        (replace(MOVEMENT, minor=999), ReferencedRecords(provider_payouts=[REPORT]), OpenLineReason.OTHER_AMOUNT),
+        (replace(MOVEMENT, amount_minor=999), ReferencedRecords(provider_payouts=[REPORT]), Reason.OTHER_AMOUNT),
         (
             replace(MOVEMENT, currency="USD"),
             ReferencedRecords(provider_payouts=[REPORT]),
-            OpenLineReason.OTHER_CURRENCY,
+            Reason.OTHER_CURRENCY,
         ),
-        (MOVEMENT, ReferencedRecords(provider_payouts=[REPORT], disbursements=[PAYOUT]), OpenLineReason.AMBIGUOUS),
+        (MOVEMENT, ReferencedRecords(provider_payouts=[REPORT], disbursements=[PAYOUT]), Reason.AMBIGUOUS),
         (
             MOVEMENT,
-            ReferencedRecords(provider_payouts=[REPORT], duplicate_reason=OpenLineReason.SEEN_BEFORE),
-            OpenLineReason.SEEN_BEFORE,
+            ReferencedRecords(provider_payouts=[REPORT], duplicate_reason=Reason.SEEN_BEFORE),
+            Reason.SEEN_BEFORE,
         ),
         (
             MOVEMENT,
             ReferencedRecords(provider_payouts=[REPORT], matched_records={("settlement", REPORT.id)}),
-            OpenLineReason.MATCHED_BEFORE,
+            Reason.MATCHED_BEFORE,
         ),
         (
-            replace(MOVEMENT, minor=-1000),
+            replace(MOVEMENT, amount_minor=-1000),
             ReferencedRecords(disbursements=[PAYOUT], released={PAYOUT.id}),
             ("disbursement", PAYOUT),
         ),
-        (replace(MOVEMENT, minor=-1000), ReferencedRecords(disbursements=[PAYOUT]), OpenLineReason.UNCONFIRMED),
-        (replace(MOVEMENT, minor=-1000), ReferencedRecords(disbursements=[BACK]), OpenLineReason.OTHER_STATE),
+        (replace(MOVEMENT, amount_minor=-1000), ReferencedRecords(disbursements=[PAYOUT]), Reason.UNCONFIRMED),
+        (replace(MOVEMENT, amount_minor=-1000), ReferencedRecords(disbursements=[BACK]), Reason.OTHER_STATE),
         (
-            replace(MOVEMENT, minor=-1000),
+            replace(MOVEMENT, amount_minor=-1000),
             ReferencedRecords(disbursements=[BACK], matched_records={("disbursement_return", BACK.id)}),
             ("disbursement", BACK),
         ),
-        (replace(MOVEMENT, minor=-1000), ReferencedRecords(disbursements=[PAID]), ("disbursement", PAID)),
-        (replace(MOVEMENT, minor=-1001), ReferencedRecords(disbursements=[PAYOUT]), OpenLineReason.OTHER_AMOUNT),
+        (replace(MOVEMENT, amount_minor=-1000), ReferencedRecords(disbursements=[PAID]), ("disbursement", PAID)),
+        (replace(MOVEMENT, amount_minor=-1001), ReferencedRecords(disbursements=[PAYOUT]), Reason.OTHER_AMOUNT),
         (MOVEMENT, ReferencedRecords(disbursements=[PAYOUT]), ("disbursement_return", PAYOUT)),
         (
-            replace(MOVEMENT, minor=-1000),
+            replace(MOVEMENT, amount_minor=-1000),
             ReferencedRecords(disbursements=[replace(PAYOUT, status="PENDING")]),
-            OpenLineReason.OTHER_STATE,
+            Reason.OTHER_STATE,
         ),
         (
-            replace(MOVEMENT, minor=-1000),
+            replace(MOVEMENT, amount_minor=-1000),
             ReferencedRecords(disbursements=[PAYOUT], matched_records={("disbursement", PAYOUT.id)}),
-            OpenLineReason.MATCHED_BEFORE,
+            Reason.MATCHED_BEFORE,
         ),
     ],
 )
@@ -169,7 +169,7 @@ def test_camt_is_read_in_every_version(version: int) -> None:
     )
     [found] = parsed(content, None)
     assert (found.account, found.currency, found.opening_minor, found.closing_minor) == (camt.ACCOUNT, "EUR", -100, 650)
-    assert [(one.minor, one.reference, one.end_to_end_id, one.counterparty) for one in found.movements] == [
+    assert [(one.amount_minor, one.reference, one.end_to_end_id, one.counterparty) for one in found.movements] == [
         (1000, "B1", None, "Partner & Co"),
         (-250, "B2", "e2e-1", None),
     ]
@@ -188,7 +188,7 @@ def test_camt_is_read_in_every_version(version: int) -> None:
 )
 def test_m7_camt_is_read_with_what_programs_put_around_it(spoil: Callable[[bytes], bytes]) -> None:
     [found] = parsed(spoil(camt.statement(camt.entry("B1", 1000, words="ALM-ABCDE-12345", name="Partner & Co"))), None)
-    assert [one.minor for one in found.movements] == [1000]
+    assert [one.amount_minor for one in found.movements] == [1000]
     assert "\ufffd" not in (found.movements[0].counterparty or "")
 
 
@@ -225,7 +225,7 @@ def test_m7_mt940_is_read_however_it_is_saved(spoil: Callable[[str], bytes]) -> 
         ":62F:C260302EUR12,34\n-\n"
     )
     [found] = parsed(spoil(text), None)
-    assert [(one.minor, one.remittance_information) for one in found.movements] == [(1234, "ADA")]
+    assert [(one.amount_minor, one.remittance_information) for one in found.movements] == [(1234, "ADA")]
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_m7_no_amount_of_mt940_is_read_in_part_or_by_a_guess(amount: str, minor:
             parsed(content, None)
         return
     [found] = parsed(content, None)
-    assert ([one.minor for one in found.movements], found.closing_minor) == ([minor], minor)
+    assert ([one.amount_minor for one in found.movements], found.closing_minor) == ([minor], minor)
 
 
 @pytest.mark.parametrize(
@@ -263,9 +263,9 @@ def test_each_page_of_a_long_statement_has_lines_of_its_own(page: str, name: str
 
 def test_a_batch_is_read_as_its_parts_when_they_come_to_it() -> None:
     [whole] = parsed(camt.statement(camt.batch("B1", 300, [100, 200])), None)
-    assert [(one.minor, one.reference) for one in whole.movements] == [(100, "B1/1"), (200, "B1/2")]
+    assert [(one.amount_minor, one.reference) for one in whole.movements] == [(100, "B1/1"), (200, "B1/2")]
     [unsure] = parsed(camt.statement(camt.batch("B1", 300, [100, 100])), None)
-    assert [(one.minor, one.reference) for one in unsure.movements] == [(300, "B1")]
+    assert [(one.amount_minor, one.reference) for one in unsure.movements] == [(300, "B1")]
 
 
 def parts(*told: str, minor: int = 10000) -> list[tuple[int, str, str | None]]:
@@ -274,7 +274,7 @@ def parts(*told: str, minor: int = 10000) -> list[tuple[int, str, str | None]]:
     whole = camt.batch("B1", minor, [])
     entry = whole._replace(xml=whole.xml.replace("<NtryDtls></NtryDtls>", f"<NtryDtls>{details}</NtryDtls>"))
     [found] = parsed(camt.statement(entry), None)
-    return [(one.minor, one.reference, one.end_to_end_id) for one in found.movements]
+    return [(one.amount_minor, one.reference, one.end_to_end_id) for one in found.movements]
 
 
 def amount(minor: str, currency: str = "EUR", way: str = "CRDT") -> str:
@@ -323,7 +323,7 @@ def test_any_csv_is_read_by_a_mapping(tmp_path: Path) -> None:
     mapping = tmp_path / "mapping.toml"
     mapping.write_text(MAPPING)
     [found] = parsed(CSV, mapping)
-    assert [(one.booked_on, one.minor, one.remittance_information) for one in found.movements] == [
+    assert [(one.booked_on, one.amount_minor, one.remittance_information) for one in found.movements] == [
         (date(2026, 3, 2), 123450, "ALM-ABCDE-12345"),
         (date(2026, 3, 3), -1200, "fee"),
     ]
@@ -377,7 +377,7 @@ def test_amounts_are_read_by_the_mapping_or_refused(tmp_path: Path, decimal: str
             parsed(content, mapping)
         return
     [found] = parsed(content, mapping)
-    assert [one.minor for one in found.movements] == [minor]
+    assert [one.amount_minor for one in found.movements] == [minor]
 
 
 @pytest.mark.parametrize(
@@ -421,7 +421,7 @@ def test_m7_amounts_are_read_as_banks_write_them_and_never_in_another_currency(
             parsed(content, mapping)
         return
     [found] = parsed(content, mapping)
-    assert [(one.minor, one.booked_on) for one in found.movements] == [(minor, date(2026, 3, 2))]
+    assert [(one.amount_minor, one.booked_on) for one in found.movements] == [(minor, date(2026, 3, 2))]
 
 
 LATER = replace(MOVEMENT, booked_on=date(2026, 3, 3), reference="B2")
@@ -437,7 +437,7 @@ LATER = replace(MOVEMENT, booked_on=date(2026, 3, 3), reference="B2")
         ((MOVEMENT,), (MOVEMENT, MOVEMENT), [2]),
         ((MOVEMENT,), (LATER,), [1]),  # the bank uses the number anew
         ((MOVEMENT,), (), []),
-        ((MOVEMENT,), (replace(MOVEMENT, minor=1001),), None),
+        ((MOVEMENT,), (replace(MOVEMENT, amount_minor=1001),), None),
         ((MOVEMENT,), (replace(MOVEMENT, booked_on=date(2027, 3, 2)),), None),
         ((MOVEMENT, LATER), (replace(MOVEMENT, reference="B0"), LATER), None),
     ],
@@ -458,14 +458,14 @@ def test_a_statement_is_known_by_its_lines(
     [
         ((MOVEMENT, LATER), (MOVEMENT,), []),
         ((MOVEMENT,), (MOVEMENT, LATER), [2]),
-        ((MOVEMENT, LATER), (replace(LATER, minor=7),), [1]),
+        ((MOVEMENT, LATER), (replace(LATER, amount_minor=7),), [1]),
         ((MOVEMENT,), (MOVEMENT, MOVEMENT), [2]),
     ],
 )
 def test_m7_an_export_tells_again_what_others_have_told(
     known: tuple[BankMovement, ...], told: tuple[BankMovement, ...], new: list[int]
 ) -> None:
-    export = BankStatement("A", "1", "EUR", None, None, bytes(32), told, export=True)
+    export = BankStatement("A", "1", "EUR", None, None, bytes(32), told, is_export=True)
     assert [one.position for one in find_new_lines(export, known)] == new
 
 
@@ -493,6 +493,8 @@ def _request(number: int, minor: int, paid_minor: int = 0) -> DonationRequest:
 
 
 def test_a_line_pays_no_request_that_is_paid_already() -> None:
-    ensure_combination_fits(MOVEMENT, [_request(1, 400), _request(2, 900, paid_minor=300)])
+    ensure_requests_match_transaction(MOVEMENT, [_request(1, 400), _request(2, 900, paid_minor=300)])
     with pytest.raises(StatementError, match="is already paid"):
-        ensure_combination_fits(MOVEMENT, [_request(1, 400), _request(2, 600), _request(3, 500, paid_minor=500)])
+        ensure_requests_match_transaction(
+            MOVEMENT, [_request(1, 400), _request(2, 600), _request(3, 500, paid_minor=500)]
+        )

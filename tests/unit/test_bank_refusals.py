@@ -158,7 +158,7 @@ def test_m7_a_statement_in_mt940_is_refused_where_it_is_unsure(stated: str, inst
 
 def test_m7_lines_that_the_ledger_cannot_hold_are_put_aside() -> None:
     line = BankMovement(date(2026, 3, 2), 1000, "EUR", "B1", None, None, None, None)
-    lines = (replace(line, minor=0), line, replace(line, minor=-MAX_MINOR - 1))
+    lines = (replace(line, amount_minor=0), line, replace(line, amount_minor=-MAX_MINOR - 1))
     kept = reject_unbookable_lines(BankStatement("1", "S1", "EUR", None, None, bytes(32), lines), TODAY)
     assert kept.movements == (line,)
     assert kept.rejected == ("line 1: it has an amount of zero", "line 3: the amount is too large")

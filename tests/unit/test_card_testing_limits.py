@@ -14,8 +14,8 @@ from almoner.giving.checkout.card_testing.domain import (
     STRICT_LIMITS,
     BrowserFingerprint,
     CodeCheckResult,
-    CodeRequired,
     EmailCode,
+    EmailCodeRequired,
     RateLimited,
     RateLimitReason,
     RecentDeclines,
@@ -85,14 +85,14 @@ def test_h6_what_a_calm_source_may_try_without_a_code(seen: tuple[SourceHistory,
     [((declined(3), CALM), 3), ((declined(4), CALM), 2), ((CALM, declined(5)), 1), ((declined(3, left_open=1),), 1)],
 )
 def test_h6_three_declines_ask_for_a_code_and_a_code_lets_through(seen: tuple[SourceHistory, ...], tries: int) -> None:
-    with pytest.raises(CodeRequired):
+    with pytest.raises(EmailCodeRequired):
         max_card_attempts(sight(*seen), STRICT_LIMITS, NOW)
     assert max_card_attempts(sight(*seen, code_passed=True), STRICT_LIMITS, NOW) == tries
 
 
 @pytest.mark.parametrize("changed", [{"code_forced": True}, {"device_known": False}])
 def test_h6_h7_an_attacked_partner_or_a_browser_without_cookie_asks_for_a_code(changed: dict[str, bool]) -> None:
-    with pytest.raises(CodeRequired):
+    with pytest.raises(EmailCodeRequired):
         max_card_attempts(sight(**changed), STRICT_LIMITS, NOW)
     assert max_card_attempts(sight(**changed, code_passed=True), STRICT_LIMITS, NOW) == 3
     assert max_card_attempts(sight(**changed), LOOSE_LIMITS, NOW) == 5

@@ -16,11 +16,11 @@ from almoner.cli.connection_limits import REST_SECONDS, ConnectionLimits, OpenCo
 from almoner.cli.serve import serve_application
 from tests.support.eventually import eventually
 
-LIMITS = ConnectionLimits(connections=12, per_address=6)
+LIMITS = ConnectionLimits(max_connections=12, max_connections_per_address=6)
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n"
 CHUNKED = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-LATER = LIMITS.seconds + 0.1
+LATER = LIMITS.head_timeout_seconds + 0.1
 
 Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -312,34 +312,34 @@ async def test_who_says_nothing_makes_room_for_others_and_who_was_heard_does_not
             silent = await server.connect()
             silent[1].write(b"G")
             assert await _answered(await server.connect())
-            assert server.connections.count <= LIMITS.per_address
+            assert server.connections.count <= LIMITS.max_connections_per_address
         for client in busy:
             assert await _answered(client, b"a" * 50_000)
 
 
 async def test_one_address_takes_no_room_of_others_but_a_trusted_proxy_takes_all() -> None:
     async with _serving() as server:
-        for _ in range(LIMITS.per_address):
+        for _ in range(LIMITS.max_connections_per_address):
             _, writer = await server.connect("127.0.0.2")
             writer.write(POST)
-        await eventually(lambda: server.connections.count == LIMITS.per_address)
+        await eventually(lambda: server.connections.count == LIMITS.max_connections_per_address)
         assert await _closed(await server.connect("127.0.0.2"))
         assert await _answered(await server.connect("127.0.0.3"))
     proxies = OpenConnections(LIMITS, [ip_network("127.0.0.2/32")])
     async with _serving(proxies) as server:
-        for _ in range(LIMITS.connections):
+        for _ in range(LIMITS.max_connections):
             _, writer = await server.connect("127.0.0.2")
             writer.write(POST)
-        await eventually(lambda: server.connections.count == LIMITS.connections)
+        await eventually(lambda: server.connections.count == LIMITS.max_connections)
         assert await _closed(await server.connect("127.0.0.3"))
 
 
 async def test_slow_bodies_make_room_for_others_when_nothing_else_does() -> None:
     async with _serving() as server:
-        slow = [await server.connect(f"127.0.0.{number}") for number in range(2, 2 + LIMITS.connections)]
+        slow = [await server.connect(f"127.0.0.{number}") for number in range(2, 2 + LIMITS.max_connections)]
         for number, (_, writer) in enumerate(slow):
             writer.write(POST + b"a" * (1_000 + 100 * number))
-        await eventually(lambda: server.connections.count == LIMITS.connections)
+        await eventually(lambda: server.connections.count == LIMITS.max_connections)
         assert await _closed(await server.connect("127.0.0.1")), "too early to say who is slow"
 
         async def newcomer() -> bool:
@@ -364,5 +364,5 @@ async def test_connections_that_end_are_no_longer_counted() -> None:
 
 def test_half_of_the_file_descriptors_are_for_connections() -> None:
     found = ConnectionLimits.from_open_file_limit()
-    assert 0 < found.per_address < found.connections <= 10_000
-    assert replace(found, connections=1) != found
+    assert 0 < found.max_connections_per_address < found.max_connections <= 10_000
+    assert replace(found, max_connections=1) != found

@@ -121,7 +121,7 @@ def test_there_is_no_ballast_whose_removal_would_let_writes_in_again(reserve: in
 def test_the_room_of_the_ballast_is_really_taken(tmp_path: Path) -> None:
     (tmp_path / ballast.FILE).write_bytes(b"left over by a crash")
     assert not ballast.has_ballast(tmp_path)
-    ballast.create_ballast(tmp_path)
+    ballast.create_ballast_file(tmp_path)
     assert ballast.has_ballast(tmp_path)
     assert (tmp_path / ballast.FILE).stat().st_blocks * 512 >= BALLAST_BYTES
     assert ballast.remove_ballast(tmp_path)

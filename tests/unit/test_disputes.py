@@ -45,11 +45,11 @@ def test_m5_only_what_can_be_left_of_the_payment_is_believed(
     """``None``: only of one that was won, and may have been refunded since."""
     found = replace(FOUND, money=Money(minor, currency), status=status, live=live)
     expected = status is DisputeStatus.WON if ended_too is None else ended_too
-    assert disputes_domain.fits_payment(found, PAID, gone, is_live=False) is expected
+    assert disputes_domain.is_consistent_with_payment(found, PAID, gone, is_live=False) is expected
 
 
 def test_m5_nothing_is_no_dispute() -> None:
-    assert not disputes_domain.fits_payment(replace(FOUND, money=Money(0, "USD")), PAID, 0, is_live=False)
+    assert not disputes_domain.is_consistent_with_payment(replace(FOUND, money=Money(0, "USD")), PAID, 0, is_live=False)
 
 
 def test_a_provider_tells_how_it_ended() -> None:

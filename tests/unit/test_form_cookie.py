@@ -19,13 +19,13 @@ TYPED = DonationForm(amount="other", typed="12.34", first_name="سلمى", email
 def kept(name: str = "s") -> str:
     """The cookie that is set."""
     response = Response()
-    form_cookie.store_form(response, VAULT, ONE, name, TYPED, max_age_seconds=60)
+    form_cookie.set_form_cookie(response, VAULT, ONE, name, TYPED, max_age_seconds=60)
     return response.headers["set-cookie"]
 
 
 def recalled(cookie: str, session: UUID = ONE, vault: Vault = VAULT) -> DonationForm | None:
     request = Request({"type": "http", "headers": [(b"cookie", cookie.encode("latin-1"))]})
-    return form_cookie.load_form(request, vault, session, "s")
+    return form_cookie.read_form_cookie(request, vault, session, "s")
 
 
 def test_what_was_typed_comes_back() -> None:
@@ -54,7 +54,7 @@ def test_the_longest_texts_of_every_script_come_back(first: int, count: int) -> 
         postcode="SW1A 1AA",
     )  # fmt: skip
     response = Response()
-    form_cookie.store_form(response, VAULT, ONE, "s", typed, max_age_seconds=60)
+    form_cookie.set_form_cookie(response, VAULT, ONE, "s", typed, max_age_seconds=60)
     cookies = response.headers.getlist("set-cookie")
     assert max(map(len, cookies)) < 4096
     assert recalled("; ".join(cookie.split(";")[0] for cookie in cookies)) == typed
@@ -63,7 +63,7 @@ def test_the_longest_texts_of_every_script_come_back(first: int, count: int) -> 
 
 def test_a_shorter_text_takes_the_place_of_a_longer_one() -> None:
     response = Response()
-    form_cookie.store_form(response, VAULT, ONE, "s", TYPED, max_age_seconds=60)
+    form_cookie.set_form_cookie(response, VAULT, ONE, "s", TYPED, max_age_seconds=60)
     assert response.headers.getlist("set-cookie")[1].startswith('__Host-gift-s-more="";')
 
 

@@ -123,7 +123,7 @@ def test_a_number_is_told_of_once_for_each_time_it_was_revoked() -> None:
     ]
     assert cycles == [("2016-03-15", "2016-08-15"), ("2019-03-15", "2020-05-15")]
     assert len({entry.number for entry in entries}) == 17
-    assert IrsRevocationsReader().repeats_numbers
+    assert IrsRevocationsReader().has_repeated_numbers
 
 
 def test_a_reinstatement_before_its_revocation_is_kept_as_published() -> None:

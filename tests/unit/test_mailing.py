@@ -6,7 +6,7 @@ import pytest
 
 from almoner.platform.jobs.queue import JobRetry
 from almoner.platform.outbound import mailing
-from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused
+from almoner.platform.outbound.mail import Mail, MailRefused, TransientMailFailure
 from almoner.platform.outbound.mailing import MailSent, MailUndeliverable
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -56,7 +56,7 @@ async def test_what_is_refused_is_not_tried_again() -> None:
 async def test_what_nobody_takes_is_tried_for_as_long_as_it_is_of_use(
     patience: mailing.MailRetryPolicy, waits: list[int], most: int, lasts: timedelta
 ) -> None:
-    down = Carrier(MailDelayed("down"))
+    down = Carrier(TransientMailFailure("down"))
     for attempt, minutes in enumerate(waits, 1):
         assert await carried(down, attempt, patience) == JobRetry(minutes * MINUTE, "down")
     assert await carried(down, most, patience) == MailUndeliverable("down", refused=False)
@@ -65,4 +65,4 @@ async def test_what_nobody_takes_is_tried_for_as_long_as_it_is_of_use(
 
 async def test_without_an_end_it_is_tried_until_it_is_over() -> None:
     endless = mailing.MailRetryPolicy(MINUTE, MINUTE, None)
-    assert await carried(Carrier(MailDelayed("down")), 100_000, endless) == JobRetry(MINUTE, "down")
+    assert await carried(Carrier(TransientMailFailure("down")), 100_000, endless) == JobRetry(MINUTE, "down")

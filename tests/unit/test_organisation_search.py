@@ -320,7 +320,7 @@ def test_a_place_that_is_typed_counts_for_the_body_that_is_there() -> None:
     there = candidate(1, "first baptist church", place="waco tx 76701", tier=4)
     assert order("first baptist church dallas", there, here) == [2, 1]
     (placed,) = ResultRanker(SearchQuery.parse("first baptist church dallas")).rank_candidates([here])
-    assert (placed.found_by, placed.likeness, placed.has_words_as_typed) == ("place", 100, True)
+    assert (placed.found_by, placed.similarity, placed.has_words_as_typed) == ("place", 100, True)
 
 
 def test_a_state_that_is_typed_beside_a_name_is_found_by_its_code() -> None:

@@ -130,7 +130,7 @@ async def test_w11_refuses_a_name_with_any_denied_address(answers: Sequence[str]
 
     async with receiver() as sink:
         client = OutboundClient(AddressPolicy(ports=frozenset({443, sink.port})), lookup=lookup)
-        with pytest.raises(outbound.TargetRefused):
+        with pytest.raises(outbound.TargetNotAllowed):
             await client.post(f"https://partner.example:{sink.port}/hooks", b"x", {}, connection_owner="p")
         await client.close()
     assert sink.connections == 0
@@ -148,7 +148,7 @@ async def test_w11_a_resolver_that_flips_its_answers_reaches_nothing() -> None:
     async with receiver() as sink:
         client = OutboundClient(AddressPolicy(loopback=True, ports=frozenset({443, sink.port})), lookup=lookup)
         for _ in range(25):
-            with pytest.raises(outbound.TargetRefused):
+            with pytest.raises(outbound.TargetNotAllowed):
                 await client.post(f"https://partner.example:{sink.port}/hooks", b"x", {}, connection_owner="p")
         await client.close()
     assert (asked, sink.connections) == (25, 0)
@@ -168,7 +168,7 @@ async def test_names_whose_servers_never_answer_hold_up_nobody_else() -> None:
     calls = [asyncio.create_task(call) for call in dead]
     await asyncio.sleep(0)
     for number in range(50):
-        with pytest.raises(outbound.TargetRefused):
+        with pytest.raises(outbound.TargetNotAllowed):
             await client.post(f"https://fine{number}.example/hooks", b"x", {}, connection_owner=f"partner {number}")
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
     assert {type(outcome) for outcome in outcomes} == {outbound.CallTimedOut}
@@ -197,7 +197,7 @@ async def test_w11_production_refuses_loopback(client: OutboundClient) -> None:
     strict = OutboundClient(AddressPolicy())
     async with receiver() as sink:
         for url in (sink.url, sink.url.replace("http:", "https:"), f"https://127.0.0.1:{sink.port}/"):
-            with pytest.raises(outbound.TargetRefused):
+            with pytest.raises(outbound.TargetNotAllowed):
                 await strict.post(url, b"x", {}, connection_owner="p")
     await strict.close()
     assert sink.connections == 0

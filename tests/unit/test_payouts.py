@@ -108,19 +108,19 @@ def test_s1_the_moves_of_a_payout() -> None:
 
 def test_a_new_bucket_is_empty_and_its_end_to_end_id_fits_the_banks_field() -> None:
     new = disbursements_domain.new_disbursement(ID, DisbursementBatch(ID, ID, "USD"), NOW)
-    assert (new.status, new.money, new.donations) == ("PENDING", Money(0, "USD"), 0)
+    assert (new.status, new.money, new.donation_count) == ("PENDING", Money(0, "USD"), 0)
     assert (new.id, new.partner_id, new.organisation_id, new.created_at) == (ID, ID, ID, NOW)
     assert not new.propagating
     assert new.waiting_reason is WaitingReason.BELOW_THRESHOLD
     assert len(new.end_to_end_id) == 26
     assert RecordIdCodec(sandbox=False).encode("disbursement", ID).endswith(new.end_to_end_id)
     assert DisbursementTotals(1, 2, 3, "USD").with_disbursement(
-        replace(new, money=Money(4, "USD"), donations=5)
+        replace(new, money=Money(4, "USD"), donation_count=5)
     ) == DisbursementTotals(2, 7, 7, "USD")
     most = replace(new, money=Money(MAX_MINOR, "USD"))
-    assert DisbursementTotals(0, 0, 0, "USD").with_disbursement(most).with_disbursement(most).minor == 2 * MAX_MINOR, (
-        "of many partners"
-    )
+    assert (
+        DisbursementTotals(0, 0, 0, "USD").with_disbursement(most).with_disbursement(most).total_minor == 2 * MAX_MINOR
+    ), "of many partners"
 
 
 def test_the_advice_names_the_donor_unless_the_gift_is_anonymous() -> None:

@@ -107,7 +107,7 @@ def test_a_south_african_table_with_its_status_in_a_column() -> None:
 
 def test_an_australian_list_of_facts_makes_no_bodies() -> None:
     source = MappedRegisterReader(load_mapping(EXAMPLES / "dgr-like.toml"))
-    assert (source.code, source.registry_code, source.lists_organisations, source.repeats_numbers) == (
+    assert (source.code, source.registry_code, source.lists_organisations, source.has_repeated_numbers) == (
         "au-dgr",
         "ACNC",
         False,

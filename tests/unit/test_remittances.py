@@ -104,7 +104,7 @@ def test_a_line_adds_up_whatever_went_back(withdrawn: int, back: int, paid: int)
     reported = remittances_domain.remittance_line_of(
         replace(given, settlement=SettledAmount(AT, Money(975, "GBP")), withdrawn_minor=withdrawn)
     )
-    assert (reported.given_minor, reported.fee_minor, reported.refunded_minor, reported.paid_minor) == (
+    assert (reported.donated_minor, reported.fee_minor, reported.refunded_minor, reported.paid_minor) == (
         1000,
         25,
         back,

@@ -98,7 +98,7 @@ def codes(climbed: RulesResult) -> dict[str, tuple[str, str | None]]:
 def test_what_is_listed_as_active_under_the_name_is_accepted() -> None:
     climbed = ladder.evaluate_rules(seen(), RULES)
     assert climbed.outcome.verdict == "accept", climbed.steps
-    assert climbed.agreement == pytest.approx(1)
+    assert climbed.name_agreement == pytest.approx(1)
     assert [step.name for step in climbed.steps][:6] == ["identifier", "register", "source", "age", "status", "name"]
     assert len({step.name for step in climbed.steps}) == len(climbed.steps)
 
@@ -284,7 +284,7 @@ def test_of_whatever_is_told_the_ladder_accepts_only_what_passed(
     assert (climbed.outcome.verdict == "accept") is (passed and not failed)
     if climbed.outcome.verdict == "accept":
         assert active
-        assert (climbed.agreement or 0) >= threshold
+        assert (climbed.name_agreement or 0) >= threshold
 
 
 def test_facts_of_a_status_are_the_sources_own() -> None:

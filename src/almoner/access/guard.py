@@ -9,7 +9,7 @@ from uuid import UUID
 
 from almoner.access.keys import service as keys
 from almoner.kit.errors import RateExceeded, Unauthorised
-from almoner.kit.rates import Rate
+from almoner.kit.rates import RequestRate
 from almoner.kit.time import Clock
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.caller import Caller, KeyKind, RateLimitState
@@ -32,7 +32,7 @@ class RateLimits:
     wrong_keys: RateLimit
     scim: RateLimit
 
-    def limit_for_key(self, kind: KeyKind, partner_rate: Rate | None) -> RateLimit:
+    def limit_for_key(self, kind: KeyKind, partner_rate: RequestRate | None) -> RateLimit:
         """The limit of a key; ``partner_rate``: the partner's own limit for this kind of key, if any."""
         publishable = self.publishable if kind is KeyKind.PUBLISHABLE else self.secret
         limit = self.scim if kind is KeyKind.SCIM else publishable

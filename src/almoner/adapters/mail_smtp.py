@@ -18,7 +18,7 @@ import aiosmtplib
 from almoner.kit.time import Clock
 from almoner.platform.outbound.email_addresses import ascii_email_address
 from almoner.platform.outbound.lookups import connect_to_host
-from almoner.platform.outbound.mail import Attachment, Mail, MailDelayed, MailRefused
+from almoner.platform.outbound.mail import Attachment, Mail, MailRefused, TransientMailFailure
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _SECONDS: Final = 20.0
@@ -85,17 +85,17 @@ class SmtpTransport:
             _raise_delivery_error(all(_is_permanent(refusal.code) for refusal in error.recipients), error)
         except aiosmtplib.SMTPAuthenticationError as error:
             # Wrong credentials of our own: the email can be sent once the setting is corrected.
-            raise MailDelayed("the mail server refused the credentials of ALMONER_MAIL_URL") from error
+            raise TransientMailFailure("the mail server refused the credentials of ALMONER_MAIL_URL") from error
         except aiosmtplib.SMTPDataError as error:
             _raise_delivery_error(_is_permanent(error.code), error)
         except aiosmtplib.SMTPSenderRefused as error:
             # The size of the email is announced with its sender (RFC 1870); other refusals concern the sender.
             _raise_delivery_error(error.code == _TOO_LARGE, error)
         except aiosmtplib.SMTPResponseException as error:
-            raise MailDelayed(f"the mail server refused us: {_reply_of(error)}") from error
+            raise TransientMailFailure(f"the mail server refused us: {_reply_of(error)}") from error
         except (aiosmtplib.SMTPException, OSError) as error:
             why = self._encryption_advice(str(error)) or _describe_failure(error)
-            raise MailDelayed(f"the mail server could not be used: {why}") from error
+            raise TransientMailFailure(f"the mail server could not be used: {why}") from error
 
     async def check_connection(self) -> str:
         """Connect, encrypt and authenticate as for an email, without sending one. Raises the error that occurs."""
@@ -107,7 +107,7 @@ class SmtpTransport:
             except aiosmtplib.SMTPException as error:
                 if (advice := self._encryption_advice(str(error))) is None:
                     raise
-                raise MailDelayed(advice) from None
+                raise TransientMailFailure(advice) from None
         signed_in = "signed in" if self._user else "no credentials"
         return f"{self._host}:{self._port}, {'TLS' if encrypted else 'not encrypted'}, {signed_in}"
 
@@ -203,4 +203,4 @@ def _is_permanent(code: int) -> bool:
 def _raise_delivery_error(permanent: bool, error: aiosmtplib.SMTPException) -> None:
     if permanent:
         raise MailRefused(f"the mail server rejected it: {_reply_of(error)}") from error
-    raise MailDelayed("the mail server asked to try again later") from error
+    raise TransientMailFailure("the mail server asked to try again later") from error

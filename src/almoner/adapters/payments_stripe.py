@@ -62,7 +62,7 @@ from almoner.giving.checkout.payments.domain import (
     EvidenceRefused,
     FeeSchedule,
     NoSuchPayment,
-    PaymentNotOurs,
+    PaymentNotRecognised,
     ProviderDispute,
     ProviderEvent,
     ProviderFailure,
@@ -301,7 +301,7 @@ class StripeProvider:
         return parse_response(answer, Refund)
 
     async def fetch_refund(self, payment_id: str, refund_id: str) -> ProviderRefundState:
-        """Fetch the current state of a refund. Raises NoSuchPayment, PaymentNotOurs, ProviderFailure."""
+        """Fetch the current state of a refund. Raises NoSuchPayment, PaymentNotRecognised, ProviderFailure."""
         paid = await self._find(payment_id)
         with translate_stripe_errors(refund_id):
             result = parse_response(await self._line.client.v1.refunds.retrieve_async(refund_id), Refund)
@@ -312,7 +312,7 @@ class StripeProvider:
             paid.id if own else result.payment_intent or "",
             from_stripe_amount(result.amount, result.currency),
             live=paid.live,
-            why=f"{result.status}: {result.failure_reason or 'no reason given'}" if failed else None,
+            failure_reason=f"{result.status}: {result.failure_reason or 'no reason given'}" if failed else None,
         )
 
     def refund_status_reader(self) -> "StripeProvider":
@@ -388,7 +388,7 @@ class StripeProvider:
         await self._line.close()
 
     async def _find(self, payment: str) -> _OwnPayment:
-        """Find our payment by any Stripe payment ID. Raises NoSuchPayment, PaymentNotOurs if it is not ours."""
+        """Find our payment by any Stripe payment ID. Raises NoSuchPayment, PaymentNotRecognised if it is not ours."""
         session = await self._session(payment)
         if session is None:
             intent = await self._saved_methods.fetch_intent(payment)
@@ -398,7 +398,7 @@ class StripeProvider:
     async def _session(self, payment: str) -> CheckoutSession | None:
         """The Checkout Session behind any payment ID; None for a PaymentIntent that has none.
 
-        Raises NoSuchPayment, PaymentNotOurs if it is not ours.
+        Raises NoSuchPayment, PaymentNotRecognised if it is not ours.
         """
         if not stripe_webhooks.PAYMENT_ID.fullmatch(payment):
             raise NoSuchPayment(payment)
@@ -413,7 +413,7 @@ class StripeProvider:
         if not marks:
             return None
         if len(marks) != 1 or not is_created_by_deployment(marks[0].metadata or {}, self._mark):
-            raise PaymentNotOurs(payment)
+            raise PaymentNotRecognised(payment)
         return (
             parse_response(answer, CheckoutSession)
             if payment.startswith("cs_")

@@ -102,7 +102,7 @@ class AcncReader:
     registry_code = "ACNC"
     lists_organisations = True
     is_format_unverified = False
-    repeats_numbers = False
+    has_repeated_numbers = False
     reads_files_together = False
     ignored_columns = frozenset({"Number_of_Responsible_Persons", "Financial_Year_End"})
     # Australian Red Cross, World Vision Australia, the University of Sydney, James Cook University

@@ -51,7 +51,7 @@ class AnbiReader:
     registry_code = "ANBI"
     lists_organisations = True
     is_format_unverified = True
-    repeats_numbers = False
+    has_repeated_numbers = False
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
     canary_numbers: frozenset[str] = frozenset()  # no number is certain without a real file

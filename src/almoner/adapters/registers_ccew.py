@@ -77,7 +77,7 @@ class CcewReader:
     registry_code = _REGISTRY
     lists_organisations = True
     is_format_unverified = False
-    repeats_numbers = False
+    has_repeated_numbers = False
     reads_files_together = True
     ignored_columns = frozenset(
         {"income", "expenditure", "financial_year_start", "financial_year_end", "annual_returns", "finance"}

@@ -50,7 +50,7 @@ class CcniReader:
     registry_code = _REGISTRY
     lists_organisations = True
     is_format_unverified = False
-    repeats_numbers = False
+    has_repeated_numbers = False
     reads_files_together = False
     ignored_columns = frozenset({"reporting_days", "income", "expenditure", "financial_year_end", "finance"})
     canary_numbers = frozenset({"100002", "100004", "100012", "100016"})

@@ -53,7 +53,7 @@ class CraReader:
     registry_code = "CRA"
     lists_organisations = True
     is_format_unverified = True
-    repeats_numbers = False
+    has_repeated_numbers = False
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
     canary_numbers = _PROBES
@@ -74,7 +74,7 @@ class CraIdentificationReader:
     registry_code = "CRA"
     lists_organisations = False
     is_format_unverified = True
-    repeats_numbers = True  # files of several years repeat a number
+    has_repeated_numbers = True  # files of several years repeat a number
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
     canary_numbers = _PROBES

@@ -31,7 +31,7 @@ class _LinksReader:
     registry_code = CCEW
     lists_organisations = False
     is_format_unverified = False
-    repeats_numbers = False
+    has_repeated_numbers = False
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
     canary_numbers: frozenset[str] = frozenset()

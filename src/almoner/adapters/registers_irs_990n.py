@@ -37,7 +37,7 @@ class Irs990NReader:
     registry_code = "IRS"
     lists_organisations = False
     is_format_unverified = False
-    repeats_numbers = True  # a number may have rows for several years
+    has_repeated_numbers = True  # a number may have rows for several years
     reads_files_together = False
     ignored_columns = frozenset({"TAX_YEAR", "PERIOD_BEGIN", "PERIOD_END", "GROSS_RECEIPTS_NORMALLY_SMALL"})
     canary_numbers: frozenset[str] = frozenset()  # no organisation is known to file this notice every year

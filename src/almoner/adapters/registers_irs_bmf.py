@@ -55,7 +55,7 @@ class IrsBmfReader:
     registry_code = IRS
     lists_organisations = True
     is_format_unverified = False
-    repeats_numbers = False
+    has_repeated_numbers = False
     reads_files_together = False
     ignored_columns = frozenset(
         """

@@ -23,7 +23,7 @@ class IrsPub78Reader:
     registry_code = "IRS"
     lists_organisations = False
     is_format_unverified = False
-    repeats_numbers = False
+    has_repeated_numbers = False
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
     canary_numbers = frozenset({"135562976", "200049703", "271067272", "363673599", "530196605", "942278431"})

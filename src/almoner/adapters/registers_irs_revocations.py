@@ -30,7 +30,7 @@ class IrsRevocationsReader:
     registry_code = "IRS"
     lists_organisations = False
     is_format_unverified = False
-    repeats_numbers = True
+    has_repeated_numbers = True
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
     canary_numbers = frozenset({"000003154", "001037180", "003754390", "010275502", "570968696", "843824530"})

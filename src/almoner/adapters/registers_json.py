@@ -46,7 +46,7 @@ class _BoundedStream:
         return chunk
 
 
-def read_json_events(content: BinaryIO) -> Iterator[tuple[str, Any]]:
+def parse_json_incrementally(content: BinaryIO) -> Iterator[tuple[str, Any]]:
     """(event, value) as ijson names them; numbers are int and Decimal. Raises ImportRefused if it is no JSON."""
     watched, depth = _BoundedStream(content), 0
     try:
@@ -67,7 +67,7 @@ def read_array_items(content: BinaryIO) -> Iterator[dict[str, Any] | None]:
     """The objects of an array with their scalar members; None for other items. Raises ImportRefused."""
     depth, name = 0, ""
     item: dict[str, Any] | None = None
-    for event, value in read_json_events(content):
+    for event, value in parse_json_incrementally(content):
         if depth == 0 and event != "start_array":
             raise ImportRefused("the file is not a JSON array: it is not this register, or its format has changed")
         if event == "map_key":

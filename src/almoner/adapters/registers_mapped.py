@@ -49,7 +49,7 @@ class MappedRegisterReader:
         self.declared_registry = mapping.declared_registry
         self.lists_organisations = mapping.lists_organisations
         self.is_format_unverified = mapping.unverified
-        self.repeats_numbers = mapping.repeats_numbers
+        self.has_repeated_numbers = mapping.repeats_numbers
         self.ignored_columns = mapping.ignored_columns
         self.canary_numbers = mapping.canary_numbers
 

@@ -62,7 +62,7 @@ class NzcsReader:
     registry_code = "NZCS"
     lists_organisations = True
     is_format_unverified = True
-    repeats_numbers = False
+    has_repeated_numbers = False
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
     canary_numbers: frozenset[str] = frozenset()  # no number is certain without a real file
@@ -107,7 +107,7 @@ def read_records(content: BinaryIO, field_names: frozenset[str]) -> Iterator[dic
     """
     path: list[str] = []  # the current member of each open map; "*" for a list
     record: dict[str, Any] = {}
-    for event, value in registers_json.read_json_events(content):
+    for event, value in registers_json.parse_json_incrementally(content):
         if event == "map_key":
             path[-1] = value
         elif event == "start_map":

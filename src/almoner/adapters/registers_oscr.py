@@ -56,7 +56,7 @@ class OscrReader:
     registry_code = _REGISTRY
     lists_organisations = True
     is_format_unverified = False
-    repeats_numbers = False
+    has_repeated_numbers = False
     reads_files_together = True
     ignored_columns = frozenset({"income", "expenditure", "finance", "annual_return_received", "year_end"})
     canary_numbers = frozenset({"SC005336", "SC007410", "SC009359", "SC037605", "SC037624", "SC037654"})

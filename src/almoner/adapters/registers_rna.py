@@ -75,7 +75,7 @@ class RnaReader:
     registry_code = "RNA"
     lists_organisations = True
     is_format_unverified = True
-    repeats_numbers = False
+    has_repeated_numbers = False
     reads_files_together = False
     ignored_columns = frozenset({"gestion"})
     canary_numbers: frozenset[str] = frozenset()  # no number is certain without a real file

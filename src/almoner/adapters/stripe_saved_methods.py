@@ -38,7 +38,7 @@ from almoner.giving.checkout.payments.domain import (
     DeclineAction,
     NoSuchPayment,
     PaymentMethodGone,
-    PaymentNotOurs,
+    PaymentNotRecognised,
     ProviderFailure,
     ProviderPayment,
     ProviderSetup,
@@ -140,11 +140,11 @@ class StripeSavedPaymentMethods:
         return None
 
     async def fetch_intent(self, intent_id: str) -> OffSessionIntent:
-        """Find a charge that we created. Raises NoSuchPayment, PaymentNotOurs, ProviderFailure."""
+        """Find a charge that we created. Raises NoSuchPayment, PaymentNotRecognised, ProviderFailure."""
         with translate_stripe_errors(intent_id):
             answer = await self._line.client.v1.payment_intents.retrieve_async(intent_id)
         if not is_created_by_deployment(parse_response(answer, ObjectMetadata).metadata or {}, self._mark):
-            raise PaymentNotOurs(intent_id)
+            raise PaymentNotRecognised(intent_id)
         return parse_response(answer, OffSessionIntent)
 
     async def cancel_intent(self, intent: OffSessionIntent) -> OffSessionIntent:
@@ -204,7 +204,7 @@ class StripeSavedPaymentMethods:
         return self._setup(parse_response(answer, SetupSession))
 
     async def fetch_payment_method_setup(self, setup_id: str) -> ProviderSetup:
-        """The current state of a page to save a card. Raises NoSuchPayment, PaymentNotOurs, ProviderFailure."""
+        """The current state of a page to save a card. Raises NoSuchPayment, PaymentNotRecognised, ProviderFailure."""
         if not setup_id.startswith("cs_"):
             raise NoSuchPayment(setup_id)
         with translate_stripe_errors(setup_id):
@@ -212,7 +212,7 @@ class StripeSavedPaymentMethods:
                 setup_id, {"expand": ["setup_intent.payment_method"]}
             )
         if not is_created_by_deployment(parse_response(answer, ObjectMetadata).metadata or {}, self._mark):
-            raise PaymentNotOurs(setup_id)
+            raise PaymentNotRecognised(setup_id)
         return self._setup(parse_response(answer, SetupSession))
 
     def _setup(self, session: SetupSession) -> ProviderSetup:

@@ -22,7 +22,7 @@ from almoner.cli.database import database_command, transaction_command
 from almoner.cli.tables import FieldList, Output, Table
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.receipts import service as receipts
-from almoner.kit.rates import Rate
+from almoner.kit.rates import RequestRate
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.files import images
@@ -44,7 +44,7 @@ class DonationRequestInterval(StrEnum):
     MONTH = "month"
 
 
-class KeyKind(StrEnum):
+class ApiKeyKind(StrEnum):
     """The kinds of keys."""
 
     SECRET = "secret"  # noqa: S105 (the kind, not a secret)
@@ -72,9 +72,9 @@ def convert_value_errors_to_bad_parameter() -> Iterator[None]:
         raise typer.BadParameter(str(error)) from error
 
 
-async def get_partner(tx: Tx, text: str) -> Partner:
+async def get_partner(tx: Tx, id_or_name: str) -> Partner:
     """The partner with this ID. Raises BadParameter or NoSuchPartner."""
-    return Partner((await partner_service.get(tx, Partner(parse_id(tx, "partner", text)))).id)
+    return Partner((await partner_service.get(tx, Partner(parse_id(tx, "partner", id_or_name)))).id)
 
 
 @partners.command("create")
@@ -272,7 +272,7 @@ async def set_rate_limits(
     )
 
 
-def _parse_own_rates(given: Mapping[keys_domain.Kind, str | None]) -> dict[keys_domain.Kind, Rate | None]:
+def _parse_own_rates(given: Mapping[keys_domain.Kind, str | None]) -> dict[keys_domain.Kind, RequestRate | None]:
     found = {}
     for kind, text in given.items():
         if text is not None:
@@ -392,7 +392,7 @@ async def create_key(
     caller: CommandCaller,
     partner: PartnerId,
     name: Annotated[str, typer.Option(help="Name that describes the purpose of the key.")],
-    kind: Annotated[KeyKind, typer.Option(help="Type of key.")] = KeyKind.SECRET,
+    kind: Annotated[ApiKeyKind, typer.Option(help="Type of key.")] = ApiKeyKind.SECRET,
     scope: Annotated[
         list[str] | None,
         typer.Option(help="Scope of the key. Can be repeated. Default: all scopes that this type of key can have."),
@@ -456,10 +456,10 @@ async def revoke_key(tx: Tx, caller: CommandCaller, key: KeyId) -> Output:
     return f"{key} has been revoked."
 
 
-_KINDS: dict[KeyKind, keys_domain.Kind] = {
-    KeyKind.SECRET: "secret",
-    KeyKind.PUBLISHABLE: "publishable",
-    KeyKind.SCIM: "scim",
+_KINDS: dict[ApiKeyKind, keys_domain.Kind] = {
+    ApiKeyKind.SECRET: "secret",
+    ApiKeyKind.PUBLISHABLE: "publishable",
+    ApiKeyKind.SCIM: "scim",
 }
 
 

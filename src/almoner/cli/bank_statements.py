@@ -20,9 +20,9 @@ from almoner.giving.banking.bank_statements.domain import (
     BankLine,
     BankStatement,
     MissingProviderPayout,
-    OpenLineReason,
     StatementError,
     StatementGap,
+    UnreconciledLineReason,
 )
 from almoner.giving.banking.bank_statements.flows import StatementImportProgress
 from almoner.giving.banking.payment_files import service as payment_files
@@ -119,7 +119,7 @@ async def list_lines(
 def _row(tx: Tx, line: BankLine) -> list[object]:
     moved = line.movement
     why = _open_reason(line.reason, line.booking_error) if line.reason else line.matched_as
-    amount = f"{format_decimal(moved.minor, moved.currency)} {moved.currency}"
+    amount = f"{format_decimal(moved.amount_minor, moved.currency)} {moved.currency}"
     reported = (moved.counterparty, (moved.reference_search_text or "")[:60] or None, line.status, why)
     return [
         tx.ids.encode(_TYPE, line.id),
@@ -131,8 +131,12 @@ def _row(tx: Tx, line: BankLine) -> list[object]:
     ]
 
 
-def _open_reason(reason: OpenLineReason, refusal: str | None) -> str:
-    return f"{reason.description}: {refusal}" if reason is OpenLineReason.REFUSED and refusal else reason.description
+def _open_reason(reason: UnreconciledLineReason, refusal: str | None) -> str:
+    return (
+        f"{reason.description}: {refusal}"
+        if reason is UnreconciledLineReason.REFUSED and refusal
+        else reason.description
+    )
 
 
 @commands.command("gaps")
@@ -264,7 +268,7 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
             provider, _, reference = thing.partition("/")
             await bank_statements.assign_line_to_provider_payout(tx, line_id, provider, reference, assigned_by=by)
         case _:
-            await bank_statements.assign_line_to_named_requests(tx, line_id, thing, assigned_by=by)
+            await bank_statements.assign_line_to_donation_requests(tx, line_id, thing, assigned_by=by)
 
 
 @commands.command("dismiss")

@@ -29,7 +29,7 @@ _OURS = (
 )
 
 
-def clean() -> None:
+def delete_sandbox_data() -> None:
     """Delete the data of the sandbox. This deletes its embedded database, sandbox.json, secrets, logs and stored files.
 
     No other database is changed.

@@ -62,10 +62,10 @@ def _is_host(value: bytes) -> bool:
 class ConnectionLimits:
     """The connection limits of one process."""
 
-    connections: int
-    per_address: int
+    max_connections: int
+    max_connections_per_address: int
     head_bytes: int = 32 * 1024
-    seconds: float = 10.0
+    head_timeout_seconds: float = 10.0
     body_rate: int = 1000
 
     @classmethod
@@ -96,9 +96,9 @@ class OpenConnections:
         """Add a new connection. Returns False if the limit is reached."""
         near = network_of_client(protocol.client_ip)
         peer = self._peers.get(near, {})
-        if len(peer) >= self.limits.per_address and not self._trusted(protocol.client_ip):
+        if len(peer) >= self.limits.max_connections_per_address and not self._trusted(protocol.client_ip):
             room = self._end_idle(peer) or self._end_slowest(peer)
-        elif self.count >= self.limits.connections:
+        elif self.count >= self.limits.max_connections:
             peers = sorted(self._peers.values(), key=len, reverse=True)
             room = any(map(self._end_idle, peers)) or self._end_slowest(chain.from_iterable(peers))
         else:
@@ -323,13 +323,13 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
         unread = self.transport.get_write_buffer_size()
         if not unread or unread != self._unread[0]:
             self._unread = (unread, now)
-        elif now - self._unread[1] >= _SLOW_READERS * self._limits.seconds:
+        elif now - self._unread[1] >= _SLOW_READERS * self._limits.head_timeout_seconds:
             return True
-        if self.since is None or now - self.since < self._limits.seconds:
+        if self.since is None or now - self.since < self._limits.head_timeout_seconds:
             return False
         if self._in_body:
             held_up = self.flow.read_paused or self.cycle.waiting_for_100_continue or self.cycle.response_complete
-            enough = held_up or self._received >= self._limits.seconds * self._limits.body_rate
+            enough = held_up or self._received >= self._limits.head_timeout_seconds * self._limits.body_rate
         else:
             enough = self.is_busy  # the next request's head, while a response is under way
         if enough:

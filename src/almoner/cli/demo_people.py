@@ -31,7 +31,7 @@ class DemoPerson:
     user_name: str
     name: str
     roles: tuple[Role, ...]
-    app: bool = True
+    has_authenticator_app: bool = True
 
 
 # Two reviewers and two finance operators, so that two-person approval can be tried; the first is also an administrator.
@@ -42,7 +42,7 @@ _DEMO_OPERATORS: Final = (
 
 _DEMO_MEMBERS: Final = (
     DemoPerson("olive@product.example", "Olive Owner", ("owner",)),
-    DemoPerson("rory@product.example", "Rory Reader", ("read_only",), app=False),
+    DemoPerson("rory@product.example", "Rory Reader", ("read_only",), has_authenticator_app=False),
 )
 
 
@@ -80,9 +80,9 @@ async def ensure_login(
         url = f"{tx.base_urls.pages}{security_emails.account_path(tx.ids, realm)}/sign-in"
     login: Login = {"userName": demo_person.user_name, "url": url, "roles": list(demo_person.roles)}
     before: Mapping[str, Any] = next((one for one in existing_logins if one["userName"] == demo_person.user_name), {})
-    password, app = before.get("password"), before.get("totpSecret") if demo_person.app else None
+    password, app = before.get("password"), before.get("totpSecret") if demo_person.has_authenticator_app else None
     opens = password is not None and await _opens(db, person, password)
-    if demo_person.app and not (opens and await _shows(db, person, app)):
+    if demo_person.has_authenticator_app and not (opens and await _shows(db, person, app)):
         app = await _add_app(db, person)
     if not opens:
         password = secrets.token_urlsafe(12)

@@ -74,7 +74,7 @@ async def run_disbursements(database: Database) -> Output:
         pass  # check the operator before sending anything
 
     async def record(tx: Tx, ran: DisbursementRunResult) -> None:
-        sent = sum(sums.disbursements for sums in ran.sent.values())
+        sent = sum(sums.disbursement_count for sums in ran.sent.values())
         await officer.record_audit_entry(
             tx, DEPLOYMENT, "disbursements.run", "all", sent=sent, refused=len(ran.refused)
         )
@@ -95,8 +95,12 @@ async def run_disbursements(database: Database) -> Output:
 
 
 def _in_words(sums: DisbursementTotals) -> str:
-    whole = f"{format_decimal(sums.minor, sums.currency)} {sums.currency}"
-    return f"{whole} in {_counted(sums.disbursements, 'disbursement')} with {_counted(sums.donations, 'donation')}"
+    whole = f"{format_decimal(sums.total_minor, sums.currency)} {sums.currency}"
+    disbursements, donations = (
+        _counted(sums.disbursement_count, "disbursement"),
+        _counted(sums.donation_count, "donation"),
+    )
+    return f"{whole} in {disbursements} with {donations}"
 
 
 def _counted(count: int, what: str) -> str:
@@ -134,7 +138,7 @@ async def _row(tx: Tx, disbursement: Disbursement) -> list[object]:
     moments = map(iso_timestamp_or_none, (disbursement.created_at, disbursement.sent_at, disbursement.paid_at))
     standing = (
         format_amount(disbursement.money),
-        disbursement.donations,
+        disbursement.donation_count,
         disbursement.status,
         disbursement.waiting_reason,
     )
@@ -175,8 +179,8 @@ async def show(
         return [fields, f"Wrote {_counted(written, 'donation')} to {csv_file}."]
     rows = await disbursements_flows.preview_remittance_advice(database, found.id, _SHOWN)
     parts: list[Part] = [fields, Table(disbursements_flows.COLUMN_TITLES, rows)]
-    if found.donations > _SHOWN:
-        parts.append(f"and {found.donations - _SHOWN:,} more. Use --csv FILE to write all donations to a file.")
+    if found.donation_count > _SHOWN:
+        parts.append(f"and {found.donation_count - _SHOWN:,} more. Use --csv FILE to write all donations to a file.")
     return parts
 
 
@@ -188,7 +192,7 @@ async def _fields(tx: Tx, found: Disbursement) -> FieldList:
     lines = {
         "organisation": f"{organisation.effective_display_name} ({tx.ids.encode('organisation', organisation.id)})",
         "partner": tx.ids.encode("partner", found.partner_id),
-        "amount": f"{format_amount(found.money)} from {_counted(found.donations, 'donation')}",
+        "amount": f"{format_amount(found.money)} from {_counted(found.donation_count, 'donation')}",
         "status": f"{found.status}{waits}",
         "end-to-end id": found.end_to_end_id,
         "created": iso_timestamp(found.created_at),
@@ -232,9 +236,9 @@ async def write_remittance(
             tx, made.disbursement.partner_id, "disbursement.remittance_created", disbursement, **facts
         )
     outputs.write_file(pdf, document)
-    reported = f"{format_amount(made.disbursement.money)} from {_counted(made.totals.gifts, 'donation')}"
+    reported = f"{format_amount(made.disbursement.money)} from {_counted(made.totals.donation_count, 'donation')}"
     parts = [f"Wrote the remittance statement for {made.organisation} to {pdf}: {reported}, in {made.language}."]
-    if len(made.lines) < made.totals.gifts:
+    if len(made.lines) < made.totals.donation_count:
         parts.append(
             f"The statement lists the first {len(made.lines):,} donations. To list all donations, run `almoner "
             f"disbursements show {disbursement} --csv FILE`."
@@ -279,14 +283,14 @@ async def confirm(
         if isinstance(stated, str):
             return stated
         confirmed = await disbursements.confirm_paid(tx, payout_id, stated)
-        people = 2 if stated and stated.second else 1
+        people = 2 if stated and stated.second_confirmation else 1
         await officer.record_audit_entry(
             tx, confirmed.partner_id, "disbursement.confirmed", disbursement, people=people
         )
     await disbursements_flows.propagate_status_to_donations(database, confirmed)
     return (
         f"{disbursement} is {confirmed.status}: {format_amount(confirmed.money)} with "
-        f"{_counted(confirmed.donations, 'donation')}."
+        f"{_counted(confirmed.donation_count, 'donation')}."
     )
 
 
@@ -313,7 +317,7 @@ async def _payment_confirmation(
         tx, officer, "finance", "disbursements.confirm", shown, seen, note, held.partner_id
     )
     return (
-        PaymentConfirmation(agreed.by, alone, agreed.note, agreed.second)
+        PaymentConfirmation(agreed.decided_by, alone, agreed.note, agreed.second_approval)
         if isinstance(agreed, ApprovedDecision)
         else agreed
     )
@@ -345,8 +349,8 @@ async def mark_returned(
     await disbursements_flows.propagate_status_to_donations(database, returned)
     return (
         f"{disbursement} is {returned.status}: {format_amount(returned.money)} with "
-        f"{_counted(returned.donations, 'donation')}. Disbursements to this organisation are on hold. Find out why "
-        "the disbursement was returned, then run `almoner disbursements release`."
+        f"{_counted(returned.donation_count, 'donation')}. Disbursements to this organisation are on hold. Find out "
+        "why the disbursement was returned, then run `almoner disbursements release`."
     )
 
 
@@ -400,11 +404,11 @@ async def release_holds(
         scope,
         organisation_id,
         note=agreed.note,
-        decided_by=agreed.by,
+        decided_by=agreed.decided_by,
         rules=read_disbursement_rules(),
-        second_operator_and_note=agreed.second,
+        second_operator_and_note=agreed.second_approval,
     )
-    await caller.record_audit_entry(tx, of, "disbursements.released", organisation, people=agreed.decider_count)
+    await caller.record_audit_entry(tx, of, "disbursements.released", organisation, people=agreed.approver_count)
     return f"Disbursements to {organisation} are released{whose}."
 
 

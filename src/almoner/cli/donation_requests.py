@@ -46,7 +46,7 @@ async def create_requests(database: Database) -> Output:
     ids = database.deployment.ids
     parts = [
         f"{ids.encode('donationrequest', made.id)}  {made.reference}  {format_amount(made.money)} "
-        f"for {made.donations:,} donations"
+        f"for {made.donation_count:,} donations"
         for made in ran.created_requests
     ] or ["No donation requests are due."]
     if ran.waiting_count:
@@ -70,7 +70,7 @@ async def list_requests(tx: Tx, limit: Limit = 100) -> Table:
                 one.status,
                 format_amount(one.money),
                 format_decimal(one.paid_minor, one.money.currency),
-                f"{one.donations:,}",
+                f"{one.donation_count:,}",
                 iso_timestamp(one.due_at),
             ]
             for one in await donation_requests.list_for_operators(tx, None, None, None, limit)

@@ -38,7 +38,7 @@ async def list_undeliverable(tx: Tx, limit: Limit = 50) -> Table:
                 one.reason,
                 tx.ids.encode_or_none("partner", one.partner_id),
             ]
-            for one in await notifications.list_undeliverable(tx, limit)
+            for one in await notifications.list_undeliverable_emails(tx, limit)
         ],
     )
 
@@ -53,7 +53,7 @@ async def resend(
     Use this command after the mail server or the address has been fixed. The email is sent to the current address.
     """
     try:
-        await notifications.resend(tx, parse_id(tx, _TYPE, email))
+        await notifications.resend_email(tx, parse_id(tx, _TYPE, email))
     except NoSuchUndeliverableEmail:
         raise typer.BadParameter(f"{email} is not in `almoner emails list`") from None
     await caller.record_audit_entry(tx, audit.DEPLOYMENT, "email.resent", email)

@@ -84,8 +84,9 @@ async def draft_claim(
         parts.append("There are no donations to claim Gift Aid on.")
     else:
         claim_id = tx.ids.encode(_TYPE, created.claim.id)
+        count = created.claim.donation_count
         await caller.record_audit_entry(
-            tx, DEPLOYMENT, "gift_aid_claim.drafted", claim_id, donations=created.claim.donations, charity=organisation
+            tx, DEPLOYMENT, "gift_aid_claim.drafted", claim_id, donations=count, charity=organisation
         )
         parts += [f"claim  {claim_id}", _sums(created.claim)]
     if created.expired_count:
@@ -98,7 +99,9 @@ async def draft_claim(
 
 
 def _sums(claim: GiftAidClaim) -> str:
-    counts = f"Donations: {claim.donations:,}, total {format_pounds(claim.minor)}. Lines: {claim.lines:,}."
+    counts = (
+        f"Donations: {claim.donation_count:,}, total {format_pounds(claim.amount_minor)}. Lines: {claim.line_count:,}."
+    )
     gifts = f"{counts} {format_pounds(claim.tax_minor)}"
     if not claim.deducted_minor:
         return f"{gifts} is due."
@@ -130,8 +133,8 @@ async def list_claims(tx: Tx, organisation: Charity = None, limit: Limit = 50) -
                 one.drafted_at.date(),
                 tx.ids.encode("organisation", one.organisation_id),
                 one.status,
-                f"{one.donations:,}",
-                format_pounds(one.minor),
+                f"{one.donation_count:,}",
+                format_pounds(one.amount_minor),
                 format_pounds(one.adjustment_minor),
                 format_pounds(one.hmrc_payment_minor),
                 None if one.paid_minor is None else format_pounds(one.paid_minor),

@@ -85,12 +85,12 @@ async def brand_organisation(
         if organisation_id is None:
             raise NotFound
         if clear:
-            principal, shown = await branding.reset_branding_of_principal_record(tx, organisation_id)
+            principal, shown = await branding.reset_branding_of_primary_record(tx, organisation_id)
         else:
             made = None if pictures is None else [await _image(file, branding_domain.IMAGE_SIDE) for file in pictures]
             sign = None if emblem is None else await _image(emblem, branding_domain.LOGO_SIDE)
             change = BrandingChange(name, description, sign, made, colour)
-            principal, shown = await branding.update_branding_of_principal_record(tx, organisation_id, change)
+            principal, shown = await branding.update_branding_of_primary_record(tx, organisation_id, change)
     except NotFound:
         raise typer.BadParameter(f"there is no organisation {organisation}") from None
     except ValueError as error:
@@ -221,7 +221,7 @@ async def _decide_pair(
     except ImportRefused as refused:
         raise typer.BadParameter(str(refused)) from None
     done = "organisation.merged" if decision == "merge" else "organisation.separated"
-    await officer.record_audit_entry(tx, DEPLOYMENT, done, subject, note=reported, deciders=agreed.decider_count)
+    await officer.record_audit_entry(tx, DEPLOYMENT, done, subject, note=reported, deciders=agreed.approver_count)
     lead = "lead to one record" if decision == "merge" else "lead to their own records again"
     return f"{pair.one.registry_number} and {pair.other.registry_number} {lead}."
 

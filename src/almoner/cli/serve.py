@@ -216,7 +216,7 @@ async def run_process(
             group.create_task(services.provider_app.run(stop))
 
 
-def work() -> None:
+def run_worker() -> None:
     """Run background jobs and webhook deliveries.
 
     A worker also runs scheduled jobs. You can run any number of workers. To stop a worker, send it SIGTERM: it exits

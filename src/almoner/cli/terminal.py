@@ -21,7 +21,7 @@ from almoner.kit.text import clean_json_texts
 _MODULES: Final = {
     "run": "run.run",
     "serve": "serve.serve",
-    "worker": "serve.work",
+    "worker": "serve.run_worker",
     "migrate": "migrate.migrate",
     "check": "check.check",
     "selfcheck": "selfcheck.selfcheck",
@@ -55,7 +55,7 @@ _MODULES: Final = {
     "backups": "backups.commands",
     "documents": "documents.commands",
     "release-copy": "release_copy.release_copy",
-    "clean": "clean.clean",
+    "clean": "clean.delete_sandbox_data",
 }
 """The module of each command or command group, below ``almoner.cli``."""
 

@@ -13,8 +13,8 @@ from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import (
     NOTE_LENGTH,
     UNALLOCATED_PAYMENT,
-    OperatorDecision,
     UnallocatedPayment,
+    UnallocatedPaymentDecision,
 )
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.kit.time import iso_timestamp
@@ -67,7 +67,7 @@ def _status(held: UnallocatedPayment) -> str:
     return _STATUS.get(held.status, held.status)
 
 
-def _decision(tx: Tx, one: OperatorDecision) -> list[object]:
+def _decision(tx: Tx, one: UnallocatedPaymentDecision) -> list[object]:
     return [
         tx.ids.encode(_TYPE, one.unallocated_id),
         iso_timestamp(one.at),

@@ -305,9 +305,9 @@ async def approve_verification(tx: Tx, caller: CommandCaller, verification: Veri
     )
     if not isinstance(agreed, ApprovedDecision):
         return agreed
-    evidence = DecisionGrounds(agreed.by, agreed.note, *(agreed.second or ()))
+    evidence = DecisionGrounds(agreed.decided_by, agreed.note, *(agreed.second_approval or ()))
     approved = await verifications.approve(tx, ALL_PARTNERS, one.id, evidence)
-    return await _decided(tx, caller, approved, "verification.approved", people=agreed.decider_count)
+    return await _decided(tx, caller, approved, "verification.approved", people=agreed.approver_count)
 
 
 @commands.command("reject")

@@ -189,7 +189,7 @@ class MergePages:
             await registers.merge_or_separate_records(tx, pair, decision)
             done = "organisation.merged" if decision == "merge" else "organisation.separated"
             await self._context.record_audit_entry(
-                tx, visitor, DEPLOYMENT, done, subject, note=entered_values["note"], deciders=decided.decider_count
+                tx, visitor, DEPLOYMENT, done, subject, note=entered_values["note"], deciders=decided.approver_count
             )
             return f"{back}&done={decision}"
 

@@ -112,7 +112,7 @@ class OrganisationActions:
                 change = BrandingChange(
                     entered_values["name"], entered_values["description"], colour=entered_values["colour"] or None
                 )
-                _, shown = await branding.update_branding_of_principal_record(tx, one.id, change)
+                _, shown = await branding.update_branding_of_primary_record(tx, one.id, change)
             except branding_domain.InvalidBranding as error:
                 raise IncorrectParams(f"{'name' if 'the name' in str(error) else 'description'}: {error}") from None
             except ValueError as error:
@@ -142,7 +142,7 @@ class OrganisationActions:
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             one = await self._organisation(tx, visitor)
-            await branding.reset_branding_of_principal_record(tx, one.id)
+            await branding.reset_branding_of_primary_record(tx, one.id)
             return await self._branded(tx, visitor, one.id, cleared=True)
 
         return ConsoleAction(f"{ORGANISATIONS}/{{id}}/brand/clear", ADMINISTRATORS, describe, perform)
@@ -299,7 +299,7 @@ class OrganisationActions:
 
         async def store(logo: Image) -> str:
             async with self._context.db.write() as tx:
-                await branding.update_branding_of_principal_record(tx, one.id, BrandingChange(logo=logo))
+                await branding.update_branding_of_primary_record(tx, one.id, BrandingChange(logo=logo))
                 return await self._branded(tx, visitor, one.id, cleared=False)
 
         side = branding_domain.LOGO_SIDE

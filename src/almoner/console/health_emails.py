@@ -62,8 +62,10 @@ class UndeliveredEmailPages:
         refused = _ANSWERS[answer] if answer else None
         before = None if query.cursor is None else self._context.parse_id(_ID, query.cursor)
         async with self._context.db.read() as tx:
-            found = await notifications.list_undeliverable(tx, query.limit + 1, before, rejected=refused)
-            total = None if refused is not None else await notifications.count_undeliverable(tx, MOST_COUNTED + 1)
+            found = await notifications.list_undeliverable_emails(tx, query.limit + 1, before, rejected=refused)
+            total = (
+                None if refused is not None else await notifications.count_undeliverable_emails(tx, MOST_COUNTED + 1)
+            )
         rows = [self._row(one) for one in found[: query.limit]]
         more = len(found) > query.limit
         over = total is not None and total > MOST_COUNTED
@@ -119,7 +121,7 @@ class UndeliveredEmailPages:
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             text = visitor.path.split("/")[-2]
-            await notifications.resend(tx, self._context.parse_id(_ID, text))
+            await notifications.resend_email(tx, self._context.parse_id(_ID, text))
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "email.resent", text)
             return PATH
 
@@ -143,6 +145,6 @@ class UndeliveredEmailPages:
 
 async def _email(tx: Tx, email_id: UUID) -> UndeliverableEmail:
     try:
-        return await notifications.get_undeliverable(tx, email_id)
+        return await notifications.get_undeliverable_email(tx, email_id)
     except NoSuchUndeliverableEmail:
         raise NotFound from None

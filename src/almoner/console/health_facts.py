@@ -180,7 +180,7 @@ async def _receiver_line(tx: Tx) -> HealthCheckResult:
 
 
 async def _email_line(tx: Tx) -> HealthCheckResult:
-    count = await notifications.count_undeliverable(tx, MOST_COUNTED + 1)
+    count = await notifications.count_undeliverable_emails(tx, MOST_COUNTED + 1)
     path = "/health/emails"
     if not count:
         return HealthCheckResult("Emails", "healthy", "All emails were delivered", path=path)

@@ -23,7 +23,7 @@ from almoner.platform.observability.incidents import (
     ID,
     OPEN_STATUSES,
     Incident,
-    IncidentResolved,
+    IncidentAlreadyResolved,
     IncidentStatus,
     NoSuchIncident,
 )
@@ -177,7 +177,9 @@ class IncidentPages:
         async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             return await self._publish(tx, visitor, _status(entered_values), entered_values["text"], "incident.updated")
 
-        return ConsoleAction(f"{PATH}/{{id}}/update", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
+        return ConsoleAction(
+            f"{PATH}/{{id}}/update", ADMINISTRATORS, describe, perform, refusals=(IncidentAlreadyResolved,)
+        )
 
     def _resolve_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
@@ -200,7 +202,9 @@ class IncidentPages:
         async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             return await self._publish(tx, visitor, "resolved", entered_values["text"], "incident.resolved")
 
-        return ConsoleAction(f"{PATH}/{{id}}/resolve", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
+        return ConsoleAction(
+            f"{PATH}/{{id}}/resolve", ADMINISTRATORS, describe, perform, refusals=(IncidentAlreadyResolved,)
+        )
 
     async def _found(self, tx: Tx, visitor: SignedInRequest) -> tuple[Incident, str]:
         """The incident in the URL, and the path of the incident's page."""

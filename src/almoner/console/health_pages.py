@@ -37,7 +37,7 @@ async def _count_dead_jobs(tx: Tx) -> int:
 
 
 async def _count_emails(tx: Tx) -> int:
-    return await notifications.count_undeliverable(tx, MOST_COUNTED + 1)
+    return await notifications.count_undeliverable_emails(tx, MOST_COUNTED + 1)
 
 
 async def _count_receivers(tx: Tx) -> int:

@@ -84,7 +84,7 @@ async def _facts(tx: Tx, one: Disbursement) -> Sequence[LabelledValue]:
         LabelledValue("Nonprofit ID", tx.ids.encode("organisation", one.organisation_id)),
         LabelledValue("Partner", partner),
         label_amount("Amount", one.money),
-        LabelledValue("Donations", f"{one.donations:,}"),
+        LabelledValue("Donations", f"{one.donation_count:,}"),
         LabelledValue("End-to-end ID", one.end_to_end_id),
         LabelledValue("Reason for waiting", _waiting_reason(one)),
         *list_bank_return_reason_facts("Why it was returned", one.return_reason),
@@ -261,7 +261,7 @@ class DisbursementPages:
         values = (
             one.money,
             names.get(one.organisation_id),
-            one.donations,
+            one.donation_count,
             one.status,
             _waiting_reason(one),
             one.created_at,
@@ -298,7 +298,7 @@ class DisbursementPages:
     async def _about_confirmation(self, tx: Tx, one: Disbursement) -> Sequence[str]:
         needed = await payment_files.get_confirmation_requirement(tx, one.id, self._context.services.own_accounts or {})
         told = (
-            f"The bank has paid {format_amount(one.money)}. Its {one.donations:,} donations become "
+            f"The bank has paid {format_amount(one.money)}. Its {one.donation_count:,} donations become "
             "DISBURSED, and the partner is notified."
         )
         match needed.operators_required:
@@ -336,9 +336,9 @@ class DisbursementPages:
             )
             if agreed is None:
                 return FIRST
-            stated = PaymentConfirmation(agreed.by, alone, agreed.note, agreed.second)
+            stated = PaymentConfirmation(agreed.decided_by, alone, agreed.note, agreed.second_approval)
         confirmed = await disbursements.confirm_paid(tx, one.id, stated)
-        people = 2 if stated and stated.second else 1
+        people = 2 if stated and stated.second_confirmation else 1
         await officer.record_audit_entry(tx, confirmed.partner_id, "disbursement.confirmed", name, people=people)
         return None
 
@@ -408,7 +408,7 @@ class DisbursementPages:
             officer = ActingOperator(self._context, visitor)
 
             async def record(tx: Tx, result: DisbursementRunResult) -> None:
-                sent = sum(sums.disbursements for sums in result.sent.values())
+                sent = sum(sums.disbursement_count for sums in result.sent.values())
                 await officer.record_audit_entry(
                     tx, DEPLOYMENT, "disbursements.run", "all", sent=sent, refused=len(result.refused)
                 )
@@ -419,7 +419,7 @@ class DisbursementPages:
             if not ran.refused and not ran.sent:
                 return redirect_to(f"{visitor.portal.home}{_PATH}/run?done=nothing")
             if not ran.refused:
-                sent = sum(sums.disbursements for sums in ran.sent.values())
+                sent = sum(sums.disbursement_count for sums in ran.sent.values())
                 return redirect_to(f"{visitor.portal.home}{_PATH}?sent={sent}")
         return await self._context.render_console_page(
             visitor,

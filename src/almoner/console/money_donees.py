@@ -21,8 +21,8 @@ from almoner.console.money_records import (
     RecordAction,
     RecordKind,
     RecordPage,
-    build_decider_name_lookup,
     build_fixed_explanation,
+    build_operator_name_lookup,
     parse_cursor,
     show_record,
 )
@@ -197,7 +197,7 @@ class ReceiptDoneePages:
         async with self._context.db.read() as tx:
             one = await _KIND.get_from_url(self._context, tx, visitor)
             me = self._context.operator_id(visitor)
-            by = await build_decider_name_lookup(tx, [one.proposed_by, one.approved_by, one.ended_by])
+            by = await build_operator_name_lookup(tx, [one.proposed_by, one.approved_by, one.ended_by])
             steps = [
                 TimelineStep(
                     "Proposed", "done", iso_timestamp(one.proposed_at), f"{by(one.proposed_by)}: {one.proposed_note}"

@@ -21,9 +21,9 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     RecordTable,
-    build_decider_name_lookup,
     build_fixed_explanation,
     build_list_page,
+    build_operator_name_lookup,
     label_amount,
     load_organisation_names_by_id,
     parse_cursor,
@@ -86,7 +86,7 @@ def _after_colon(note: str) -> str:
 
 
 async def _about_release(tx: Tx, file: PaymentFile) -> Sequence[str]:
-    by = await build_decider_name_lookup(tx, [file.created_by])
+    by = await build_operator_name_lookup(tx, [file.created_by])
     who = f"{by(file.created_by)} created the file."
     two = "Because of the amount, a different person must release this file."
     return [
@@ -220,7 +220,7 @@ class PaymentFilePages:
         async with self._context.db.read() as tx:
             found = await payment_files.list_for_operators(tx, status, after, query.limit + 1)
             total = await payment_files.count_for_operators(tx, status, MOST_COUNTED)
-            by = await build_decider_name_lookup(
+            by = await build_operator_name_lookup(
                 tx, [who for one in found for who in (one.created_by, one.released_by)]
             )
             rows = [
@@ -268,7 +268,7 @@ class PaymentFilePages:
     async def _steps(self, tx: Tx, file: PaymentFile) -> list[TimelineStep]:
         reports = await payment_files.list_status_reports(tx, file.id)
         people = [file.created_by, file.released_by, file.withdrawn_by, *(one.recorded_by for one in reports)]
-        by = await build_decider_name_lookup(tx, people)
+        by = await build_operator_name_lookup(tx, people)
         steps = [TimelineStep("Created", "done", iso_timestamp(file.created_at), by(file.created_by) or "")]
         if file.status == "withdrawn":
             return [*steps, TimelineStep("Withdrawn", "done", None, f"{by(file.withdrawn_by)}: {file.note}")]
@@ -289,7 +289,7 @@ class PaymentFilePages:
         found = await payment_files.list_downloads(tx, file)
         if not found:
             return [TimelineStep("Downloaded", "waiting", None, "nobody has downloaded the file yet")]
-        by = await build_decider_name_lookup(tx, [one.actor.id for one in found])
+        by = await build_operator_name_lookup(tx, [one.actor.id for one in found])
         return [
             TimelineStep("Downloaded", "done", iso_timestamp(one.at), f"{by(one.actor.id)}{_after_colon(_note(one))}")
             for one in found
@@ -413,7 +413,7 @@ class PaymentFilePages:
     async def _about_download(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         file = await _KIND.get_from_url(self._context, tx, visitor)
         earlier = await payment_files.list_downloads(tx, file)
-        by = await build_decider_name_lookup(tx, [one.actor.id for one in earlier])
+        by = await build_operator_name_lookup(tx, [one.actor.id for one in earlier])
         moment = self._context.texts(visitor).timestamp_text
         warned = [
             (

@@ -30,9 +30,9 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     RecordTable,
-    build_decider_name_lookup,
     build_fixed_explanation,
     build_list_page,
+    build_operator_name_lookup,
     label_amount,
     label_timestamp,
     load_organisation_names_by_id,
@@ -79,8 +79,8 @@ async def _facts(tx: Tx, claim: GiftAidClaim) -> Sequence[LabelledValue]:
     return [
         LabelledValue("Charity", names.get(claim.organisation_id)),
         LabelledValue("Charity ID", tx.ids.encode("organisation", claim.organisation_id)),
-        LabelledValue("Donations", f"{claim.donations:,} in {claim.lines:,} lines"),
-        label_amount("Total donated", _pounds(claim.minor)),
+        LabelledValue("Donations", f"{claim.donation_count:,} in {claim.line_count:,} lines"),
+        label_amount("Total donated", _pounds(claim.amount_minor)),
         label_amount("Tax claimed", _pounds(claim.tax_minor)),
         label_amount("Adjustment", _pounds(claim.adjustment_minor)),
         label_amount("Gift Aid due", _pounds(claim.hmrc_payment_minor)),
@@ -281,8 +281,8 @@ class GiftAidClaimPages:
                             _pounds(one.hmrc_payment_minor),
                             names.get(one.organisation_id),
                             one.status,
-                            one.donations,
-                            _pounds(one.minor),
+                            one.donation_count,
+                            _pounds(one.amount_minor),
                             _pounds(one.adjustment_minor),
                             _pounds(one.paid_minor),
                             one.drafted_at,
@@ -309,7 +309,7 @@ class GiftAidClaimPages:
         async with self._context.db.read() as tx:
             claim = await _KIND.get_from_url(self._context, tx, visitor)
             over = await gift_aid_claims.list_overclaimed_donation_ids(tx, claim.id)
-            by = await build_decider_name_lookup(tx, [claim.drafted_by])
+            by = await build_operator_name_lookup(tx, [claim.drafted_by])
             steps = [TimelineStep("Drafted", "done", iso_timestamp(claim.drafted_at), by(claim.drafted_by) or "")]
             match claim.status:
                 case "drafted":
@@ -421,7 +421,7 @@ class GiftAidClaimPages:
             DEPLOYMENT,
             "gift_aid_claim.drafted",
             claim_id,
-            donations=created.claim.donations,
+            donations=created.claim.donation_count,
             charity=entered_values["charity"],
         )
         excluded = len(created.excluded_donations)

@@ -23,7 +23,7 @@ from almoner.console.lists import (
 from almoner.console.money_records import (
     FIRST,
     ActingOperator,
-    build_decider_name_lookup,
+    build_operator_name_lookup,
     load_organisation_names_by_id,
 )
 from almoner.giving.disbursing.disbursements import service as disbursements
@@ -96,7 +96,7 @@ class HoldPages:
             partner_names = await partners.load_partner_names_by_id(
                 tx, [one.partner_id for one in shown if one.partner_id]
             )
-            by = await build_decider_name_lookup(tx, [one.decided_by for one in shown])
+            by = await build_operator_name_lookup(tx, [one.decided_by for one in shown])
             rows = [
                 ListRow(
                     self._address(one),
@@ -134,7 +134,7 @@ class HoldPages:
         if not held:
             raise NotFound
         names = await load_organisation_names_by_id(tx, [(one.partner_id, one.organisation_id) for one in held])
-        by = await build_decider_name_lookup(tx, [one.decided_by for one in held])
+        by = await build_operator_name_lookup(tx, [one.decided_by for one in held])
         facts = [LabelledValue("Nonprofit", names.get(organisation_id))]
         facts += [
             LabelledValue(f"On hold since {one.decided_at:%Y-%m-%d}", f"{by(one.decided_by)}: {one.note}")
@@ -175,9 +175,9 @@ class HoldPages:
             scope,
             organisation_id,
             note=agreed.note,
-            decided_by=agreed.by,
+            decided_by=agreed.decided_by,
             rules=self._context.services.rules,
-            second_operator_and_note=agreed.second,
+            second_operator_and_note=agreed.second_approval,
         )
-        await officer.record_audit_entry(tx, of, "disbursements.released", organisation, people=agreed.decider_count)
+        await officer.record_audit_entry(tx, of, "disbursements.released", organisation, people=agreed.approver_count)
         return f"{_PATH}?done=released"

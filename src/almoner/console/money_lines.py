@@ -22,9 +22,9 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     RecordTable,
-    build_decider_name_lookup,
     build_fixed_explanation,
     build_list_page,
+    build_operator_name_lookup,
     donor_name,
     parse_cursor,
     parse_filter_choice,
@@ -37,8 +37,8 @@ from almoner.giving.banking.bank_statements.domain import (
     LineFilters,
     LineStatus,
     MatchProposal,
-    OpenLineReason,
     StatementError,
+    UnreconciledLineReason,
     reopen_blocked_reason,
 )
 from almoner.giving.checkout.donations import service as donations
@@ -69,8 +69,8 @@ async def _facts(_tx: Tx, one: LineDetails) -> Sequence[LabelledValue]:
     if line.booking_error:
         why = f"{why}: {line.booking_error}"
     return [
-        LabelledValue("Amount", moved.minor, "amount", currency=moved.currency),
-        LabelledValue("Direction", "incoming" if moved.minor > 0 else "outgoing"),
+        LabelledValue("Amount", moved.amount_minor, "amount", currency=moved.currency),
+        LabelledValue("Direction", "incoming" if moved.amount_minor > 0 else "outgoing"),
         LabelledValue("Booked on", moved.booked_on.isoformat()),
         LabelledValue("Counterparty", moved.counterparty),
         LabelledValue("Text", moved.remittance_information),
@@ -116,7 +116,7 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
             provider, _, reference = thing.partition("/")
             await bank_statements.assign_line_to_provider_payout(tx, line_id, provider, reference, assigned_by=by)
         case _:
-            await bank_statements.assign_line_to_named_requests(tx, line_id, thing, assigned_by=by)
+            await bank_statements.assign_line_to_donation_requests(tx, line_id, thing, assigned_by=by)
 
 
 def _parsed(tx: Tx, id_type: str, thing: str) -> UUID:
@@ -226,7 +226,10 @@ class BankStatementLinePages:
             filters=(
                 Filter("status", "choice", _STATUSES, label_member="Status"),
                 Filter(
-                    "reason", "choice", tuple(one.value for one in OpenLineReason), label_member="Why it is unmatched"
+                    "reason",
+                    "choice",
+                    tuple(one.value for one in UnreconciledLineReason),
+                    label_member="Why it is unmatched",
                 ),
                 Filter("amount", label_member="Amount"),
                 Filter("booked", "day", label_member="Booked on"),
@@ -248,7 +251,7 @@ class BankStatementLinePages:
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         filters = LineFilters(
             status=parse_filter_choice(query, "status", _STATUSES),
-            reason=parse_filter_choice(query, "reason", tuple(OpenLineReason)),
+            reason=parse_filter_choice(query, "reason", tuple(UnreconciledLineReason)),
             account=query.filters.get("account"),
             amounts_minor=_minors(query.filters.get("amount")),
             booked_on=_day(query.filters.get("booked")),
@@ -263,14 +266,14 @@ class BankStatementLinePages:
         """Show a statement line, its possible matches, and a link to the next line to match."""
         async with self._context.db.read() as tx:
             one = await _KIND.get_from_url(self._context, tx, visitor)
-            is_open = one.line.status == "open"
+            movement, is_open = one.line.movement, one.line.status == "open"
             proposed = await bank_statements.propose_matches(tx, one.line, _PROPOSED) if is_open else []
             here = _KIND.page_path(tx, one)
             following = await bank_statements.list_page(
                 tx, LineFilters(status="open"), one.line.id if is_open else None, 1
             )
             onward = [(f"{_PATH}/{tx.ids.encode(_TYPE, line.id)}", "Next line to match", "n") for line in following]
-            by = await build_decider_name_lookup(tx, [one.decided_by])
+            by = await build_operator_name_lookup(tx, [one.decided_by])
             steps = [TimelineStep("Imported", "done", iso_timestamp(one.line.since))]
             if one.decided_at is not None:
                 note = " ".join(part for part in (by(one.decided_by), one.note) if part)
@@ -280,7 +283,7 @@ class BankStatementLinePages:
                     TimelineStep("Matched", "waiting", None, one.line.reason.description if one.line.reason else "")
                 )
             page = RecordPage(
-                title=f"{format_amount(one.line.movement.money)} {'in' if one.line.movement.minor > 0 else 'out'}",
+                title=f"{format_amount(movement.money)} {'in' if movement.amount_minor > 0 else 'out'}",
                 id=tx.ids.encode(_TYPE, one.line.id),
                 status=one.line.status,
                 back=f"{_PATH}?status=open",
@@ -313,7 +316,7 @@ async def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> Re
             record,
             _KINDS[one.kind],
             donor_name(given.get(one.record_id)),
-            SignedAmount(one.minor, one.currency),
+            SignedAmount(one.expected_minor, one.currency),
             differs,
             _match_reason(one),
         )
@@ -358,7 +361,7 @@ def _row(tx: Tx, one: BankLine) -> ListRow:
     return ListRow(
         f"{_PATH}/{name}",
         (
-            SignedAmount(moved.minor, moved.currency),
+            SignedAmount(moved.amount_minor, moved.currency),
             moved.booked_on.isoformat(),
             moved.counterparty,
             (moved.reference_search_text or "")[:80] or None,

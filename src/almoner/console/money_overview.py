@@ -14,7 +14,7 @@ from almoner.access.operators.domain import Approval
 from almoner.access.people.domain import Person
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.money_records import FIRST, WAITS, build_decider_name_lookup, load_organisation_names_by_id
+from almoner.console.money_records import FIRST, WAITS, build_operator_name_lookup, load_organisation_names_by_id
 from almoner.console.operator_start_page import StartPageLine
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.refunds import service as refunds
@@ -98,7 +98,7 @@ async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingS
     files = list(await payment_files.list_for_operators(tx, "created", None, _LISTED))
     accounts = await payee_bank_accounts.list_for_operators(tx, "proposed", None, None, _LISTED)
     names = await load_organisation_names_by_id(tx, [(None, one.organisation_id) for one in accounts])
-    shown = await build_decider_name_lookup(
+    shown = await build_operator_name_lookup(
         tx, [*(one.created_by for one in files), *(one.proposed.by for one in accounts)]
     )
     found += [
@@ -130,7 +130,7 @@ async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingS
 
 async def _donees_to_approve(tx: Tx, viewer_id: str) -> list[PendingSecondApproval]:
     donees = await receipts.list_proposed_donees(tx, _LISTED)
-    shown = await build_decider_name_lookup(tx, [one.proposed_by for one in donees])
+    shown = await build_operator_name_lookup(tx, [one.proposed_by for one in donees])
     return [
         PendingSecondApproval(
             f"Approve the donee {one.legal_name}",

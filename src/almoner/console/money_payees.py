@@ -18,9 +18,9 @@ from almoner.console.money_records import (
     RecordAction,
     RecordKind,
     RecordPage,
-    build_decider_name_lookup,
     build_fixed_explanation,
     build_list_page,
+    build_operator_name_lookup,
     label_timestamp,
     load_organisation_names_by_id,
     parse_cursor,
@@ -285,7 +285,7 @@ class PayeeAccountPages:
             one = await _KIND.get_from_url(self._context, tx, visitor)
             notice = await account_notices.find(tx, one.id)
             looks = [("Proposed", one.proposed), ("Approved", one.first), ("Approved", one.second)]
-            by = await build_decider_name_lookup(tx, [*(look.by for _, look in looks if look), one.refused_by])
+            by = await build_operator_name_lookup(tx, [*(look.by for _, look in looks if look), one.refused_by])
             steps = [
                 TimelineStep(what, "done", iso_timestamp(look.at), f"{by(look.by)}: {look.note}")
                 for what, look in looks

@@ -325,9 +325,9 @@ def donor_name(donation: Donation | None) -> str | None:
     return " ".join(name for name in names if name) or None
 
 
-async def build_decider_name_lookup(tx: Tx, decider_ids: Iterable[str | None]) -> Callable[[str | None], str | None]:
+async def build_operator_name_lookup(tx: Tx, operator_ids: Iterable[str | None]) -> Callable[[str | None], str | None]:
     """A function that returns who made a decision: an operator's display name, or the stored text, such as a rule."""
-    names = await operators.load_display_names_by_operator_id(tx, decider_ids)
+    names = await operators.load_display_names_by_operator_id(tx, operator_ids)
     return lambda by: names.get(by, by) if by else None
 
 

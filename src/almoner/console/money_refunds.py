@@ -26,9 +26,9 @@ from almoner.console.money_records import (
     RecordAction,
     RecordKind,
     RecordPage,
-    build_decider_name_lookup,
     build_fixed_explanation,
     build_list_page,
+    build_operator_name_lookup,
     label_amount,
     label_timestamp,
     parse_cursor,
@@ -248,7 +248,7 @@ class RefundPages:
         async with self._context.db.read() as tx:
             shown = await _KIND.get_from_url(self._context, tx, visitor)
             one = shown.refund
-            by = await build_decider_name_lookup(tx, [one.started_by, one.ended_by])
+            by = await build_operator_name_lookup(tx, [one.started_by, one.ended_by])
             started = by(one.started_by) or "the partner"
             steps = [
                 TimelineStep("Started", "done", iso_timestamp(one.started_at), f"{started}{_after_colon(one.note)}")

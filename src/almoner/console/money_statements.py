@@ -26,7 +26,7 @@ from almoner.console.lists import (
     parse_number_cursor,
     parse_time_cursor,
 )
-from almoner.console.money_records import NOTE, ActingOperator, build_decider_name_lookup, parse_cursor
+from almoner.console.money_records import NOTE, ActingOperator, build_operator_name_lookup, parse_cursor
 from almoner.console.money_uploads import BANK_FILE, upload_problem_message, uploaded_bytes
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements import service as bank_statements
@@ -123,7 +123,7 @@ class BankStatementPages:
         async with self._context.db.read() as tx:
             after = parse_cursor(self._context, query, _STATEMENT)
             found = await bank_statements.list_statements(tx, after, query.limit + 1)
-            by = await build_decider_name_lookup(tx, [one.imported_by for one in found])
+            by = await build_operator_name_lookup(tx, [one.imported_by for one in found])
             rows = [_statement_row(one, by(one.imported_by)) for one in found[: query.limit]]
             more = len(found) > query.limit
             return ListPage(rows, tx.ids.encode(_STATEMENT, found[query.limit - 1].id) if more else None)

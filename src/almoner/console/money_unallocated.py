@@ -18,9 +18,9 @@ from almoner.console.money_records import (
     RecordAction,
     RecordKind,
     RecordPage,
-    build_decider_name_lookup,
     build_fixed_explanation,
     build_list_page,
+    build_operator_name_lookup,
     donor_name,
     label_amount,
     parse_cursor,
@@ -317,7 +317,7 @@ class UnallocatedPaymentPages:
         async with self._context.db.read() as tx:
             held = await _KIND.get_from_url(self._context, tx, visitor)
             decisions = await suspense.list_decisions(tx, [held.id])
-            by = await build_decider_name_lookup(tx, [one.by for one in decisions])
+            by = await build_operator_name_lookup(tx, [one.by for one in decisions])
             rule = RULES[held.reason].action
             steps = [TimelineStep("Received", "done", iso_timestamp(held.received_at))]
             steps += [

@@ -17,7 +17,7 @@ from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.partner_ids import PATH, get_api_key_from_url, get_partner_from_url, partner_page_path
 from almoner.kit.errors import IncorrectParams
-from almoner.kit.rates import Rate
+from almoner.kit.rates import RequestRate
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.caller import KeyKind
 
@@ -28,10 +28,10 @@ KEY_KINDS: Final[Mapping[Kind, str]] = {
 }
 
 
-def default_rate_limit(context: ConsoleContext, key_kind: Kind) -> Rate:
+def default_rate_limit(context: ConsoleContext, key_kind: Kind) -> RequestRate:
     """The deployment's default rate limit for a kind of key."""
     limit = context.services.rate_limits.limit_for_key(KeyKind(key_kind), None)
-    return Rate(limit.rate, limit.burst)
+    return RequestRate(limit.rate, limit.burst)
 
 
 class PartnerKeyPages:

@@ -29,7 +29,7 @@ from almoner.console.partner_settings_actions import partner_settings_actions
 from almoner.console.partner_view_pages import PartnerViewPages
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.kit.errors import NotFound
-from almoner.kit.rates import Rate
+from almoner.kit.rates import RequestRate
 from almoner.platform.database.transactions import Partner
 from almoner.platform.files.images import Image
 from almoner.platform.pages.record_tables import Column, Filter, LabelledValue
@@ -197,7 +197,7 @@ class _PartnerPages:
             ],
         )
 
-    def _rates(self, own: Mapping[Kind, Rate]) -> list[LabelledValue]:
+    def _rates(self, own: Mapping[Kind, RequestRate]) -> list[LabelledValue]:
         return [
             LabelledValue(
                 f"Rate limit: {name}",

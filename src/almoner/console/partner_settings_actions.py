@@ -20,7 +20,7 @@ from almoner.console.partner_ids import PATH, describe_partner_owners, get_partn
 from almoner.console.partner_key_pages import KEY_KINDS, default_rate_limit
 from almoner.giving.receipts import service as receipts
 from almoner.kit.errors import IncorrectParams
-from almoner.kit.rates import Rate
+from almoner.kit.rates import RequestRate
 from almoner.platform.database.transactions import Partner, Tx
 
 _YES_NO: Final = (("yes", "Yes"), ("no", "No"))
@@ -310,7 +310,7 @@ class _Acts:
         async def change(
             tx: Tx, visitor: SignedInRequest, account: PartnerAccount, entered_values: Mapping[str, str]
         ) -> None:
-            wanted: dict[Kind, Rate | None] = {}
+            wanted: dict[Kind, RequestRate | None] = {}
             reasons = []
             for kind, label in KEY_KINDS.items():
                 try:

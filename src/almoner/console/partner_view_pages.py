@@ -42,7 +42,7 @@ class PartnerViewPages:
                 async with self._context.db.write() as tx:
                     account = await get_partner_from_url(tx, visitor)
                     by = self._context.audit_context(visitor)
-                    await partner_views.begin(tx, by, visitor.person, Partner(account.id), reason)
+                    await partner_views.begin_partner_view(tx, by, visitor.person, Partner(account.id), reason)
                     name = tx.ids.encode("partner", account.id)
                 return redirect_to(f"{MEMBERS_HOME}/{name}{DASHBOARD_HOME}")
             except IncorrectParams as error:
@@ -70,7 +70,7 @@ class PartnerViewPages:
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             account = await get_partner_from_url(tx, visitor)
             by = self._context.audit_context(visitor)
-            await partner_views.end(tx, by, visitor.person, Partner(account.id))
+            await partner_views.end_partner_view(tx, by, visitor.person, Partner(account.id))
             return partner_page_path(tx, account)
 
         return ConsoleAction(f"{PATH}/{{id}}/view/end", ADMINISTRATORS, describe, perform)

@@ -11,7 +11,7 @@ from almoner.console.actions import ActionField, ActionPage, ActionPages, Consol
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.lists import ListRow
-from almoner.console.money_records import RecordTable, build_decider_name_lookup
+from almoner.console.money_records import RecordTable, build_operator_name_lookup
 from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.organisation_confirmations.domain import NonprofitContact, language_of_country
 from almoner.giving.disbursing.verifications import service as verifications
@@ -51,7 +51,7 @@ def _is_confirmable(one: MonetaryDonationVerification) -> bool:
 async def build_confirmation_table(tx: Tx, verification: MonetaryDonationVerification) -> RecordTable:
     """A table of the requests to the nonprofit, oldest first, with its answers."""
     found = await organisation_confirmations.list_confirmations(tx, verification.id)
-    by = await build_decider_name_lookup(tx, [row.requested_by for row in found])
+    by = await build_operator_name_lookup(tx, [row.requested_by for row in found])
     rows = [
         ListRow(
             "",

@@ -97,7 +97,7 @@ async def _match_effects(tx: Tx, match_id: UUID, verdict: Verdict) -> list[str]:
     match = await screenings.find_match(tx, match_id)
     if match is None or match.subject.type != "organisation":
         return []
-    count = len(await verifications.list_ids_of_pending_and_approved(tx, [match.subject.id]))
+    count = len(await verifications.list_pending_and_approved_verification_ids(tx, [match.subject.id]))
     if not count:
         return ["The nonprofit has no verification, so no payments to it depend on this match."]
     which = "The verification of this nonprofit" if count == 1 else f"The {count} verifications of this nonprofit"

@@ -23,8 +23,8 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     RecordTable,
-    build_decider_name_lookup,
     build_fixed_explanation,
+    build_operator_name_lookup,
     label_timestamp,
     show_record,
 )
@@ -120,7 +120,7 @@ class DonationRecipientVerificationPages:
         """Show a flag: what has changed since the checks, and who has reviewed the flag."""
         async with self._context.db.read() as tx:
             one = await _FLAGS.get_from_url(self._context, tx, visitor)
-            by = await build_decider_name_lookup(tx, [look.by for look in (one.flag.first, one.flag.second) if look])
+            by = await build_operator_name_lookup(tx, [look.by for look in (one.flag.first, one.flag.second) if look])
             me = self._context.operator_id(visitor)
             name = tx.ids.encode(TYPE, one.verification.id)
             page = RecordPage(
@@ -182,11 +182,11 @@ async def load_first_approvers_by_verification_id(tx: Tx, verification_ids: Sequ
     return {id_: first for id_, (seen, first) in pending.items() if seen == current.get(id_)}
 
 
-def waiting_item_path(tx: Tx, one: WaitingReviewItem) -> str:
+def waiting_item_path(tx: Tx, item: WaitingReviewItem) -> str:
     """The path of the page of a verification or flag."""
-    if one.kind == "verification_flag":
-        return f"{FLAGS}/{tx.ids.encode(FLAG_TYPE, one.id)}"
-    return f"{VERIFICATIONS}/{tx.ids.encode(TYPE, one.id)}"
+    if item.kind == "verification_flag":
+        return f"{FLAGS}/{tx.ids.encode(FLAG_TYPE, item.id)}"
+    return f"{VERIFICATIONS}/{tx.ids.encode(TYPE, item.id)}"
 
 
 async def _get(tx: Tx, verification_id: UUID) -> MonetaryDonationVerification:
@@ -244,7 +244,7 @@ async def _flag_facts(tx: Tx, one: _Flagged) -> list[LabelledValue]:
 
 async def _decisions(tx: Tx, one: MonetaryDonationVerification) -> list[TimelineStep]:
     known = await verifications.list_decisions(tx, one.id)
-    by = await build_decider_name_lookup(
+    by = await build_operator_name_lookup(
         tx, [who for row in known for who in (row.evidence.decided_by, row.evidence.second_by) if who]
     )
     steps = []
@@ -257,7 +257,7 @@ async def _decisions(tx: Tx, one: MonetaryDonationVerification) -> list[Timeline
 
 async def _findings(tx: Tx, one: MonetaryDonationVerification) -> RecordTable:
     known = await verifications.list_findings(tx, one.id)
-    by = await build_decider_name_lookup(tx, [row.finding.source for row in known])
+    by = await build_operator_name_lookup(tx, [row.finding.source for row in known])
     columns = (
         *(Column("Check"), Column("Result"), Column("Reason"), Column("Source")),
         *(Column("Checked", "moment"), Column("Valid until", "moment")),
@@ -372,9 +372,9 @@ async def _approve(
     )
     if agreed is None:
         return "first"
-    evidence = DecisionGrounds(agreed.by, agreed.note, *(agreed.second or ()))
+    evidence = DecisionGrounds(agreed.decided_by, agreed.note, *(agreed.second_approval or ()))
     await verifications.approve(tx, ALL_PARTNERS, one.id, evidence)
-    await officer.record_audit_entry(tx, one.partner_id, "verification.approved", name, people=agreed.decider_count)
+    await officer.record_audit_entry(tx, one.partner_id, "verification.approved", name, people=agreed.approver_count)
     return None
 
 

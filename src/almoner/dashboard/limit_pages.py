@@ -20,7 +20,7 @@ from almoner.dashboard.rendering import render_page
 from almoner.dashboard.view_pages import MOST_VIEWS
 from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.giving.checkout.giving_links.domain import MAX_LINKS
-from almoner.kit.rates import Rate
+from almoner.kit.rates import RequestRate
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.caller import PUBLISHABLE, KeyKind
 from almoner.platform.http.paging import RequestedPage
@@ -37,7 +37,7 @@ _DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class KeyUsage:
+class ApiKeyUsage:
     """The limits and usage of one key or all, as text. ``request_counts``: by window."""
 
     name: str
@@ -78,17 +78,17 @@ class UsageLimitPages:
             sizes = await _size_limits(tx, partner, visitor)
             own = await keys.load_rate_limits_by_key_kind(tx, partner)
         usage = [self._usage(key, own.get(key.kind), made, refused, texts) for key in known]
-        total = KeyUsage("", (), _in_words(made, made.totals, texts), _in_words(refused, refused.totals, texts)[0])
+        total = ApiKeyUsage("", (), _in_words(made, made.totals, texts), _in_words(refused, refused.totals, texts)[0])
         return render_page(
             self._context, visitor, "limits.html", usage=usage, total=total, windows=WINDOWS, sizes=sizes
         )
 
     def _usage(
-        self, key: ApiKey, own: Rate | None, made: RequestCounts, refused: RequestCounts, texts: PageTexts
-    ) -> KeyUsage:
+        self, key: ApiKey, own: RequestRate | None, made: RequestCounts, refused: RequestCounts, texts: PageTexts
+    ) -> ApiKeyUsage:
         kind = KeyKind(key.kind)
         by_address = (self._limits.publishable_per_address,) if kind is PUBLISHABLE else ()
-        return KeyUsage(
+        return ApiKeyUsage(
             f"{key.name} ...{key.hint}",
             (self._limits.limit_for_key(kind, own), *by_address),
             _in_words(made, made.counts_for_key(key.id), texts),

@@ -95,7 +95,9 @@ class RecordListReader:
 
     async def count_records(self, member: ActingMember, record_list: RecordList, query: Mapping[str, str]) -> int:
         """The number of matching records. Raises ApiCallRejected."""
-        page = await self.list_page(member, record_list, [*filter_parameters(record_list, query), ("pageSize", "1")])
+        page = await self.list_page(
+            member, record_list, [*build_filter_parameters(record_list, query), ("pageSize", "1")]
+        )
         return page.total
 
     async def stream_csv_lines(
@@ -107,7 +109,7 @@ class RecordListReader:
         """
         members = _members(record_list)
         yield csv_head(members)
-        asked = [*filter_parameters(record_list, query), *requested_sort_order(record_list, query).api_parameters]
+        asked = [*build_filter_parameters(record_list, query), *requested_sort_order(record_list, query).api_parameters]
         written = 0
         async for records in iterate_pages(partial(self.list_page, member, record_list), asked):
             if written >= max_count:
@@ -140,7 +142,7 @@ def entered_filter_values(record_list: RecordList, query: Mapping[str, str]) -> 
     return [(one.parameter, query.get(one.parameter, "").strip()[:_MOST_TYPED]) for one in record_list.filters]
 
 
-def filter_parameters(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
+def build_filter_parameters(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
     """The filters that a query string sets."""
     return [(name, value) for name, value in entered_filter_values(record_list, query) if value]
 
@@ -148,14 +150,14 @@ def filter_parameters(record_list: RecordList, query: Mapping[str, str]) -> list
 def requested_sort_order(record_list: RecordList, query: Mapping[str, str]) -> SortOrder:
     """The order that a query string requests."""
     return record_list.parse_sort_order(
-        query.get("sort", ""), query.get("direction", ""), dict(filter_parameters(record_list, query))
+        query.get("sort", ""), query.get("direction", ""), dict(build_filter_parameters(record_list, query))
     )
 
 
 def build_query_string_of_list(record_list: RecordList, query: Mapping[str, str]) -> str:
     """The filters and order of a query string, as the list's URL has them."""
     return urlencode(
-        [*filter_parameters(record_list, query), *requested_sort_order(record_list, query).page_parameters]
+        [*build_filter_parameters(record_list, query), *requested_sort_order(record_list, query).page_parameters]
     )
 
 

@@ -34,9 +34,9 @@ from almoner.dashboard.facts import build_record_sections, value_at_path
 from almoner.dashboard.list_files import (
     MAX_DOWNLOAD,
     RecordListReader,
+    build_filter_parameters,
     build_query_string_of_list,
     entered_filter_values,
-    filter_parameters,
     requested_sort_order,
 )
 from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient, Record
@@ -131,7 +131,7 @@ class RecordPages:
 
     async def list_records(self, visitor: SignedInRequest, record_list: RecordList) -> Response:
         """Show one page of a list, filtered by the query."""
-        texts, given = build_page_texts(self._context, visitor), filter_parameters(record_list, visitor.query)
+        texts, given = build_page_texts(self._context, visitor), build_filter_parameters(record_list, visitor.query)
         order = requested_sort_order(record_list, visitor.query)
         asked = [*given, *order.api_parameters, ("pageSize", str(_PAGE_SIZE))]
         cursor = visitor.query.get("cursor")

@@ -6,7 +6,7 @@ MAX_PER_SECOND: Final = 1_000_000
 """A rate is below this."""
 
 
-class Rate(NamedTuple):
+class RequestRate(NamedTuple):
     """A limit: requests per second, and how many may come at once."""
 
     per_second: float
@@ -18,13 +18,13 @@ class Rate(NamedTuple):
         return f"{self.per_second:.10g}/{self.burst}"
 
 
-def parse_rate(text: str) -> Rate:
+def parse_rate(text: str) -> RequestRate:
     """``25/50``: 25 per second, 50 at once. Raises ValueError."""
     per_second, _, burst = text.partition("/")
     try:
-        rate = Rate(float(per_second), int(burst))
+        rate = RequestRate(float(per_second), int(burst))
     except ValueError:
-        rate = Rate(0, 0)
+        rate = RequestRate(0, 0)
     if not (0 < rate.per_second < MAX_PER_SECOND and rate.burst >= 1):
         raise ValueError("must be a rate per second and a burst, such as 25/50")
     return rate

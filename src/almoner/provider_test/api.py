@@ -79,7 +79,7 @@ class PaymentBody(PageBody, frozen=True, rename="camel", kw_only=True):
     agreement: AgreementBody | None = None
 
 
-class SetupBody(PageBody, frozen=True, rename="camel", kw_only=True):
+class PaymentMethodSetupBody(PageBody, frozen=True, rename="camel", kw_only=True):
     """A page that saves a card and takes no money."""
 
     agreement: AgreementBody
@@ -230,10 +230,10 @@ class MerchantApi:
 
     async def create_setup(self, request: Request) -> Response:
         """A new page that saves a card; idempotent as a payment is, and read and cancelled as one."""
-        asked = await _read_call(request, SetupBody)
+        asked = await _read_call(request, PaymentMethodSetupBody)
         return asked if isinstance(asked, Response) else await self._create_page(request, asked)
 
-    async def _create_page(self, request: Request, asked: PaymentBody | SetupBody) -> Response:
+    async def _create_page(self, request: Request, asked: PaymentBody | PaymentMethodSetupBody) -> Response:
         key = request.headers["idempotency-key"]
         async with self.database.write() as tx:
             payment = await store.create_payment(tx, _new_payment(asked, tx.now), key, _fingerprint(asked))
@@ -438,7 +438,7 @@ def _new_charge(asked: ChargeBody, now: datetime) -> Payment:
     )
 
 
-def _new_payment(asked: PaymentBody | SetupBody, now: datetime) -> Payment:
+def _new_payment(asked: PaymentBody | PaymentMethodSetupBody, now: datetime) -> Payment:
     kind: PaymentKind = "payment" if isinstance(asked, PaymentBody) else "setup"
     agreement = asked.agreement
     return Payment(

@@ -115,7 +115,7 @@ class _Donors:
 
     async def _transfer(self, partner: Partner, session_id: UUID, details: DonationDetails) -> ResponseRecord:
         """The donor asks for the details of a bank transfer, and says that it was sent."""
-        started = await donations_flows.start_transfer(self._context, session_id, details)
+        started = await donations_flows.start_bank_transfer(self._context, session_id, details)
         if started.state is not CheckoutState.UNDER_WAY:
             raise SessionAlreadyCompleted
         async with self._db.write() as tx:
@@ -131,7 +131,7 @@ class _Donors:
         async with self._db.read() as tx:
             donation = await donations.get(tx, partner, donation_id)
         if donation.type == "direct":
-            return await simulate_direct.pay_donation_request(self._db, partner, donation)
+            return await simulate_direct.pay_request_of_donation(self._db, partner, donation)
         if (reported := await self._report_to_bank(donation, body)) is not None:
             return reported
         async with self._db.read() as tx:

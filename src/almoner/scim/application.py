@@ -124,7 +124,7 @@ class ScimApplication:
         sent = await read_json_body(call.receive, call.headers, limit)
         if sent and (compressed := find_compression_problem(call.headers)) is not None:
             raise UnsupportedContentType(compressed)
-        request.body = await offload.run_maybe_in_thread(len(sent) > offload.LONG_BODY, clean_json_body, sent)
+        request.body = await offload.run_in_thread_if_slow(len(sent) > offload.LONG_BODY, clean_json_body, sent)
         return _build_reply(await self._serve(request, call, found))
 
     def _routes(self, call: _Call) -> tuple[Route | None, list[str]]:

@@ -32,10 +32,10 @@ class ScimHandler(AsyncScimHandler):
         target = service.route(request, Operation.create)
         resource_type = service.resource_type_at(cast("str", target.endpoint))
         kind = request.header("Content-Type")
-        resource = await offload.run_maybe_in_thread(long, service.read_creation, resource_type, request.body, kind)
+        resource = await offload.run_in_thread_if_slow(long, service.read_creation, resource_type, request.body, kind)
         async with self.storage.operation():
             created = await self.storage.create(resource_type, resource)
-        return await offload.run_maybe_in_thread(long, service.creation_response, request.base_url, created)
+        return await offload.run_in_thread_if_slow(long, service.creation_response, request.base_url, created)
 
     async def replace(self, request: ScimRequest) -> ScimResponse:
         """As the parent's."""
@@ -46,11 +46,11 @@ class ScimHandler(AsyncScimHandler):
         kind, conditions = request.header("Content-Type"), service.read_conditions(request)
         async with self.storage.operation():
             current = await self.storage.get(resource_type, cast("str", target.resource_id))
-            replacement = await offload.run_maybe_in_thread(
+            replacement = await offload.run_in_thread_if_slow(
                 long, service.read_replacement, resource_type, request.body, kind
             )
             resource = await self.replace_resource(resource_type, current, replacement, conditions)
-        return await offload.run_maybe_in_thread(
+        return await offload.run_in_thread_if_slow(
             long, service.replacement_response, request.base_url, resource, parameters
         )
 
@@ -60,7 +60,7 @@ class ScimHandler(AsyncScimHandler):
         target = service.route(request, Operation.patch)
         resource_type = service.resource_type_at(cast("str", target.endpoint))
         parameters = service.read_response_parameters(resource_type, request.query)
-        patch_op = await offload.run_maybe_in_thread(
+        patch_op = await offload.run_in_thread_if_slow(
             long, service.read_patch, resource_type, request.body, request.header("Content-Type")
         )
         id_, conditions = cast("str", target.resource_id), service.read_conditions(request)
@@ -88,7 +88,7 @@ class ScimHandler(AsyncScimHandler):
             page = await self.storage.search(types, search_request, position=position)
         # Whole resources are already documents; for partial ones, models are dumped with all names of each attribute.
         long = resources.is_partial_response(search_request) and len(page.resources) > offload.FEW
-        return await offload.run_maybe_in_thread(
+        return await offload.run_in_thread_if_slow(
             long, self.service.search_response, request.base_url, types, page, search_request
         )
 
@@ -101,7 +101,7 @@ class ScimHandler(AsyncScimHandler):
     ) -> Resource[Any]:
         """As the parent's."""
         long, apply = _is_long(current) or _is_long(replacement), self.service.apply_replacement
-        replaced = await offload.run_maybe_in_thread(long, apply, current, replacement, conditions)
+        replaced = await offload.run_in_thread_if_slow(long, apply, current, replacement, conditions)
         return await self._stored(resource_type, current, replaced)
 
     async def patch_resource(
@@ -113,7 +113,7 @@ class ScimHandler(AsyncScimHandler):
             current = await self.storage.get(resource_type, resource_id)
             # The time of many operations, and of many values in one, goes up by more than their square.
             long = _is_long(current) or len(patch_op.operations or ()) > offload.FEW or _has_many_values(patch_op)
-            patched = await offload.run_maybe_in_thread(long, self.service.apply_patch, current, patch_op, conditions)
+            patched = await offload.run_in_thread_if_slow(long, self.service.apply_patch, current, patch_op, conditions)
             return await self._stored(resource_type, current, patched)
 
         def check(current: Resource[Any]) -> None:

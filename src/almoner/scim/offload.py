@@ -20,6 +20,6 @@ def has_many_entries(entries: Sized | None) -> bool:
     return entries is not None and len(entries) > MANY
 
 
-async def run_maybe_in_thread(may_take_long: bool, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+async def run_in_thread_if_slow(may_take_long: bool, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """Run ``work``, in a thread if it may take long."""
     return await asyncio.to_thread(work, *args, **kwargs) if may_take_long else work(*args, **kwargs)

@@ -99,7 +99,7 @@ class PostgresStorage(AsyncScimStorage):
             raise self._unknown(kind, resource_id)
         if self._plain and response_parameters is not None and not resources.is_partial_response(response_parameters):
             long = offload.has_many_entries(row.memberships)
-            document = await offload.run_maybe_in_thread(
+            document = await offload.run_in_thread_if_slow(
                 long, resources.resource_json, self._tx.ids, self._model(kind), row
             )
             return cast("Resource[Any]", document)
@@ -138,7 +138,7 @@ class PostgresStorage(AsyncScimStorage):
 
         # Building a model takes as long as the documents of some ten people.
         entries = sum(len(row.memberships or ()) for row in found)
-        return await offload.run_maybe_in_thread(
+        return await offload.run_in_thread_if_slow(
             entries > offload.MANY or (not plain and len(found) > offload.FEW), made
         )
 
@@ -269,7 +269,7 @@ class PostgresStorage(AsyncScimStorage):
         return row
 
     async def _build(self, row: StoredResource) -> Resource[Any]:
-        return await offload.run_maybe_in_thread(
+        return await offload.run_in_thread_if_slow(
             offload.has_many_entries(row.memberships),
             resources.build_resource,
             self._tx.ids,

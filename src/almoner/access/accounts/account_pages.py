@@ -26,7 +26,7 @@ from almoner.access.credentials.domain import (
     AuthenticatorExists,
     AuthenticatorNotPending,
     InvalidPasskeyResponse,
-    LastSecondFactorRequired,
+    LastSecondFactorCannotBeRemoved,
     NoSuchPasskey,
     PasswordProblem,
     PasswordTooWeak,
@@ -182,7 +182,7 @@ class AccountPages:
         try:
             async with self._db.write() as tx:
                 await account.remove_authenticator(tx, visitor.person, visitor.browser)
-        except LastSecondFactorRequired:
+        except LastSecondFactorCannotBeRemoved:
             return await self._authenticator(visitor, refused=_LAST)
         return redirect_to(f"{visitor.portal.home}/authenticator?done=no_authenticator")
 
@@ -237,7 +237,7 @@ class AccountPages:
                     await account.remove_passkey(tx, visitor.person, passkey_id, visitor.browser)
         except NoSuchPasskey:
             return redirect_to(f"{visitor.portal.home}/passkeys")
-        except LastSecondFactorRequired:
+        except LastSecondFactorCannotBeRemoved:
             return await self._passkeys(visitor, refused=_LAST)
         return redirect_to(f"{visitor.portal.home}/passkeys?done=no_passkey")
 

@@ -332,7 +332,7 @@ class PageGuard:
             return None
         sign_in, operator = found
         async with self.db.single_statement() as tx:
-            view = await partner_views.find_active(tx, operator, partner)
+            view = await partner_views.find_active_partner_view(tx, operator, partner)
         if view is None:
             return None
         csrf, path = self.csrf_token_for_sign_in(sign_in), request.url.path
@@ -348,7 +348,7 @@ class PageGuard:
         if not secret:
             return None
         async with self.db.single_statement() as tx:
-            return await sign_ins.find_by_secret(tx, portal.realm, secret)
+            return await sign_ins.find_sign_in_by_secret(tx, portal.realm, secret)
 
     async def complete_sign_in(
         self, request: Request, portal: AccountPortal, new_sign_in: NewSignIn, next_path: str = ""
@@ -376,7 +376,7 @@ class PageGuard:
     async def _first_page(self, portal: AccountPortal, new_sign_in: NewSignIn) -> str:
         """Where those begin whom no address leads elsewhere: with a role on the dashboard, or operators on the desk."""
         async with self.db.single_statement() as tx:
-            found = await sign_ins.find_by_secret(tx, portal.realm, new_sign_in.secret)
+            found = await sign_ins.find_sign_in_by_secret(tx, portal.realm, new_sign_in.secret)
         if not found or not found[1].roles:
             return portal.home
         return portal.home + (DASHBOARD_HOME if portal.realm.partner else OPERATOR_START_PAGE)

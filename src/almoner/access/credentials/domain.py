@@ -111,7 +111,7 @@ class AuthenticatorNotPending(Exception):
     """No authenticator app is being set up."""
 
 
-class LastSecondFactorRequired(Exception):
+class LastSecondFactorCannotBeRemoved(Exception):
     """The person must have a second factor, so the last one cannot be removed."""
 
 

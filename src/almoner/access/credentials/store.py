@@ -275,7 +275,7 @@ async def delete_attempts(tx: Tx, realm_id: UUID, user_name_hashes: Sequence[byt
     )
 
 
-async def claim_audit_of_refused_attempt(tx: Tx, counter_key: AttemptCounterKey, before: datetime) -> bool:
+async def reserve_audit_entry_of_refused_attempt(tx: Tx, counter_key: AttemptCounterKey, before: datetime) -> bool:
     """Whether to audit a refusal of the slot now: True if none was audited since ``before``."""
     reported = await tx.fetchval(
         """

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from almoner.kit.ids import created_at_of_id
-from almoner.kit.rates import Rate, parse_rate
+from almoner.kit.rates import RequestRate, parse_rate
 
 Kind = Literal["secret", "publishable", "scim"]
 
@@ -112,7 +112,7 @@ class ApiKey:
     last_used_route: str | None = None
     replaced_by: UUID | None = None
     is_partner_paused: bool = False
-    rate: Rate | None = None
+    rate: RequestRate | None = None
 
     @property
     def lifetime(self) -> timedelta | None:
@@ -173,7 +173,7 @@ def is_well_formed_secret(prefix: str, text: str) -> bool:
     return all(c in _BASE62 for c in head[len(prefix) :]) and _checksum(head) == check
 
 
-def parse_partner_rate_limit(text: str) -> Rate | None:
+def parse_partner_rate_limit(text: str) -> RequestRate | None:
     """A partner's own rate limit, such as ``50/100``; None, for the deployment's, if empty. Raises ValueError."""
     rate = parse_rate(text) if text else None
     if rate is not None and rate.burst > MAX_BURST:

@@ -20,7 +20,7 @@ from almoner.access.keys.store import record_key_uses as record_key_uses
 from almoner.access.keys.store_requests import count_requests as count_requests
 from almoner.access.keys.store_requests import find_request as find_request
 from almoner.access.keys.store_requests import insert_requests as insert_requests
-from almoner.kit.rates import Rate
+from almoner.kit.rates import RequestRate
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -104,7 +104,9 @@ async def revoke(tx: Tx, key_id: UUID) -> bool:
     return await store.revoke(tx, await get(tx, key_id), tx.real_now)
 
 
-async def set_rate_limits(tx: Tx, partner: Partner, rates: Mapping[Kind, Rate | None]) -> dict[Kind, Rate | None]:
+async def set_rate_limits(
+    tx: Tx, partner: Partner, rates: Mapping[Kind, RequestRate | None]
+) -> dict[Kind, RequestRate | None]:
     """Set a partner's own rate limits by kind of key, None for the deployment's; returns those that have changed.
 
     The limits apply to each key on its own, within a second.

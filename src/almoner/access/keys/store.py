@@ -8,7 +8,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.access.keys.domain import ApiKey, Kind
-from almoner.kit.rates import Rate
+from almoner.kit.rates import RequestRate
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -47,7 +47,7 @@ async def find_by_secret_hash(tx: Tx, secret_hash: bytes) -> ApiKey | None:
         return None
     values = dict(row)
     per_second, burst = values.pop("per_second"), values.pop("burst")
-    values["rate"] = None if burst is None else Rate(per_second, burst)
+    values["rate"] = None if burst is None else RequestRate(per_second, burst)
     return _key({**values, "scopes": []}) if values.pop("closed") else _key(values)
 
 
@@ -133,15 +133,15 @@ async def record_key_uses(tx: Tx, key_uses: Sequence[tuple[UUID, datetime, str, 
     )
 
 
-async def load_rate_limits_by_key_kind(tx: Tx, partner: Partner) -> dict[Kind, Rate]:
+async def load_rate_limits_by_key_kind(tx: Tx, partner: Partner) -> dict[Kind, RequestRate]:
     """The partner's own rate limits by kind of key; the deployment's applies to other kinds."""
     rows = await tx.fetch(
         "select key_kind, per_second, burst from partner_rate_limit where partner_id = $1", partner.id
     )
-    return {row["key_kind"]: Rate(row["per_second"], row["burst"]) for row in rows}
+    return {row["key_kind"]: RequestRate(row["per_second"], row["burst"]) for row in rows}
 
 
-async def set_rate_limit(tx: Tx, partner: Partner, kind: Kind, rate: Rate | None) -> None:
+async def set_rate_limit(tx: Tx, partner: Partner, kind: Kind, rate: RequestRate | None) -> None:
     """Set the partner's own rate limit for a kind of key; None removes it."""
     if rate is None:
         await tx.execute("delete from partner_rate_limit where partner_id = $1 and key_kind = $2", partner.id, kind)

@@ -33,7 +33,7 @@ _LIFETIMES: Final[dict[str, timedelta | None]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class KeyForm:
+class ApiKeyForm:
     """The submitted form for a new or rotated API key."""
 
     name: str = ""
@@ -43,7 +43,7 @@ class KeyForm:
     overlap: str = "24"
 
 
-class KeyPages:
+class ApiKeyPages:
     """The API key pages."""
 
     def __init__(self, desk: PageContext) -> None:
@@ -70,7 +70,7 @@ class KeyPages:
 
     async def create(self, visitor: SignedInRequest) -> Response:
         """Create an API key and show its secret once."""
-        typed, texts = KeyForm(), build_page_texts(self._context, visitor)
+        typed, texts = ApiKeyForm(), build_page_texts(self._context, visitor)
         problems: dict[str, str] = {}
         if visitor.form:
             typed = _read_form(visitor)
@@ -121,7 +121,7 @@ class KeyPages:
             return self._context.guard.render_denied_page(
                 visitor, texts.text("desk.forbidden.title"), texts.text("keys.owners"), language=texts.language
             )
-        typed = KeyForm(overlap=visitor.form_value("overlap").strip() or "24")
+        typed = ApiKeyForm(overlap=visitor.form_value("overlap").strip() or "24")
         problems: dict[str, str] = {}
         if visitor.form_value("do") == "revoke" and not visitor.form_value("sure"):
             problems = {"sure": texts.text("keys.problem.sure")}
@@ -132,7 +132,7 @@ class KeyPages:
                 problems = {"overlap": self._rotation_problem(visitor, texts, key)}
         return self._show(visitor, texts, "key.html", key=self._facts(key, texts), typed=typed, problems=problems)
 
-    async def _perform(self, visitor: SignedInRequest, texts: PageTexts, key: ApiKey, typed: KeyForm) -> Response:
+    async def _perform(self, visitor: SignedInRequest, texts: PageTexts, key: ApiKey, typed: ApiKeyForm) -> Response:
         """Perform the action of the pressed button."""
         by = self._context.audit_context(visitor)
         match visitor.form_value("do"):
@@ -211,12 +211,12 @@ class KeyPages:
         }
 
 
-def _read_form(visitor: SignedInRequest) -> KeyForm:
+def _read_form(visitor: SignedInRequest) -> ApiKeyForm:
     """Read the posted form."""
     form = visitor.form
     ticked = " ".join(str(one) for one in form.getlist("scopes"))
     expires = form_value(form, "expires")
-    return KeyForm(
+    return ApiKeyForm(
         form_value(form, "name").strip(),
         form_value(form, "kind"),
         frozenset(ticked.split()),
@@ -224,7 +224,7 @@ def _read_form(visitor: SignedInRequest) -> KeyForm:
     )
 
 
-def _creation_problems(error: IncorrectParams, typed: KeyForm, texts: PageTexts) -> dict[str, str]:
+def _creation_problems(error: IncorrectParams, typed: ApiKeyForm, texts: PageTexts) -> dict[str, str]:
     """The errors of a new key, by form field."""
     refused = sorted(typed.scopes - PUBLISHABLE_SCOPES)
     known = {

@@ -9,7 +9,7 @@ from starlette.routing import Route
 from almoner.access.accounts.domain import NavigationLink
 from almoner.access.accounts.page_guard import PageContext, PageGuard
 from almoner.access.members.audit_pages import AuditPages
-from almoner.access.members.key_pages import KeyPages
+from almoner.access.members.key_pages import ApiKeyPages
 from almoner.access.members.member_pages import MemberPages
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.platform.pages.rendering import PageRenderer
@@ -28,4 +28,4 @@ LINKS: Final = (
 def routes(guard: PageGuard, page_renderer: PageRenderer, record_paths: Mapping[str, str]) -> list[Route]:
     """Starlette routes. ``page_renderer`` renders ``TEMPLATES``; ``record_paths``: of other slices' records by type."""
     context = PageContext(guard.db, guard, page_renderer)
-    return [*MemberPages(context).routes(), *KeyPages(context).routes(), *AuditPages(context, record_paths).routes()]
+    return [*MemberPages(context).routes(), *ApiKeyPages(context).routes(), *AuditPages(context, record_paths).routes()]

@@ -120,29 +120,29 @@ def render_email(
     )
 
 
-async def list_undeliverable(
+async def list_undeliverable_emails(
     tx: Tx, limit: int, before: UUID | None = None, *, rejected: bool | None = None
 ) -> Sequence[UndeliverableEmail]:
     """Emails that could not be delivered, newest first; ``before``: the last ID seen.
 
     ``rejected``: True for emails that a mail server rejected, False for the others, None for all.
     """
-    return await store.list_newest(tx, limit, before, rejected=rejected)
+    return await store.list_newest_undeliverable_emails(tx, limit, before, rejected=rejected)
 
 
-async def get_undeliverable(tx: Tx, email_id: UUID) -> UndeliverableEmail:
+async def get_undeliverable_email(tx: Tx, email_id: UUID) -> UndeliverableEmail:
     """Get one undeliverable email. Raises NoSuchUndeliverableEmail."""
     if (found := await store.find(tx, email_id)) is None:
         raise NoSuchUndeliverableEmail
     return found
 
 
-async def count_undeliverable(tx: Tx, max_count: int) -> int:
+async def count_undeliverable_emails(tx: Tx, max_count: int) -> int:
     """Count undeliverable emails, up to ``max_count``."""
-    return await store.count_undeliverable(tx, max_count)
+    return await store.count_undeliverable_emails(tx, max_count)
 
 
-async def resend(tx: Tx, email_id: UUID) -> None:
+async def resend_email(tx: Tx, email_id: UUID) -> None:
     """Send an undeliverable email again, composed from current data. Raises NoSuchUndeliverableEmail."""
     if (found := await store.delete_and_return_job(tx, email_id)) is None:
         raise NoSuchUndeliverableEmail

@@ -32,7 +32,7 @@ async def insert(tx: Tx, email: UndeliverableEmail, payload: Mapping[str, object
 
 
 @across_partners("operators")
-async def list_newest(
+async def list_newest_undeliverable_emails(
     tx: Tx, limit: int, before: UUID | None = None, *, rejected: bool | None = None
 ) -> list[UndeliverableEmail]:
     """List undeliverable emails, newest first.
@@ -60,7 +60,7 @@ async def find(tx: Tx, email_id: UUID) -> UndeliverableEmail | None:
 
 
 @across_partners("operators")
-async def count_undeliverable(tx: Tx, max_count: int) -> int:
+async def count_undeliverable_emails(tx: Tx, max_count: int) -> int:
     """Count undeliverable emails, up to ``max_count``."""
     found: int = await tx.fetchval("select count(*) from (select from undeliverable_email limit $1) counted", max_count)
     return found

@@ -96,14 +96,14 @@ class Approval:
 class ApprovedDecision:
     """A decision with its required approvals. ``second``: the other operator and their note."""
 
-    by: str
+    decided_by: str
     note: str
-    second: tuple[str, str] | None = None
+    second_approval: tuple[str, str] | None = None
 
     @property
-    def decider_count(self) -> int:
+    def approver_count(self) -> int:
         """How many operators decided."""
-        return 1 if self.second is None else 2
+        return 1 if self.second_approval is None else 2
 
 
 class OperatorActionDenied(Exception):

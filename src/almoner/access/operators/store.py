@@ -232,7 +232,7 @@ async def find_pending_approval_for_update(tx: Tx, realm: Realm, action: str, su
     return _approval(row) if row else None
 
 
-async def end_approval(
+async def close_approval(
     tx: Tx,
     realm: Realm,
     approval: Approval,

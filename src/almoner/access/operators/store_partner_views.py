@@ -10,7 +10,7 @@ from almoner.platform.database.transactions import Partner, Tx
 _COLUMNS: Final = "id, partner_id, person_id, reason, started_at, expires_at, ended_at"
 
 
-async def insert(tx: Tx, partner_view: PartnerViewSession) -> None:
+async def insert_partner_view(tx: Tx, partner_view: PartnerViewSession) -> None:
     """Store a new view."""
     await tx.execute(
         """
@@ -26,7 +26,9 @@ async def insert(tx: Tx, partner_view: PartnerViewSession) -> None:
     )
 
 
-async def find_active(tx: Tx, realm: Realm, partner: Partner, person_id: UUID) -> PartnerViewSession | None:
+async def find_active_partner_view(
+    tx: Tx, realm: Realm, partner: Partner, person_id: UUID
+) -> PartnerViewSession | None:
     """Find the operator's open view of the partner."""
     row = await tx.fetchrow(
         f"""
@@ -42,7 +44,7 @@ async def find_active(tx: Tx, realm: Realm, partner: Partner, person_id: UUID) -
     return None if row is None else PartnerViewSession(*row)
 
 
-async def end(tx: Tx, realm: Realm, partner: Partner, person_id: UUID) -> int:
+async def end_partner_views(tx: Tx, realm: Realm, partner: Partner, person_id: UUID) -> int:
     """End the operator's views of the partner; returns how many were open."""
     rows = await tx.fetch(
         """

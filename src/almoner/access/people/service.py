@@ -61,7 +61,7 @@ async def find_by_external_id(tx: Tx, realm: Realm, external_id: str) -> Person 
 
 async def list_partners_with_email(tx: Tx, email: str) -> list[Partner]:
     """The partners that have an active member with this email address."""
-    return [Partner(partner) for partner in await store.list_partners_with_email(tx, email)]
+    return [Partner(partner) for partner in await store.list_partner_ids_with_email(tx, email)]
 
 
 async def get_for_update(tx: Tx, realm: Realm, person_id: UUID) -> Person:

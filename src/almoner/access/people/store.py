@@ -107,7 +107,7 @@ select distinct partner_id from person where email = lower($1) and active and pa
 
 
 @across_partners("link")
-async def list_partners_with_email(tx: Tx, email: str) -> list[UUID]:
+async def list_partner_ids_with_email(tx: Tx, email: str) -> list[UUID]:
     """The partners that have an active member with this email address (case-insensitive)."""
     return [row["partner_id"] for row in await tx.fetch(_PARTNERS_WITH_EMAIL, email)]
 

@@ -10,7 +10,7 @@ from almoner.access.accounts.domain import PROVIDER_ACCOUNT
 from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
 from almoner.access.accounts.page_texts import build_page_texts
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import LastSignInMethodRequired
+from almoner.access.sso.domain import LastSignInMethodCannotBeRemoved
 from almoner.access.sso.service import identities
 
 _DONE: Final = {"connected": "sso.done.connected", "disconnected": "sso.done.disconnected"}
@@ -37,7 +37,7 @@ class IdentityProviderAccountPages:
                         tx, visitor.person, self._context.audit_context(visitor)
                     )
                 return redirect_to(f"{visitor.path}?done=disconnected")
-            except LastSignInMethodRequired:
+            except LastSignInMethodCannotBeRemoved:
                 problems = {"disconnect": texts.text("sso.problem.last")}
         async with self._db.read() as tx:
             bound = await identities.list_by_person(tx, visitor.person)

@@ -118,7 +118,7 @@ class SsoPages:
                 visitor = await self._gate.require_sign_in(request, requires_second_factor=False)
                 if isinstance(visitor, Response):
                     return visitor
-                return await self._sign_on.begin(partner, "proof", onward, visitor.sign_in.id)
+                return await self._sign_on.start_authorization(partner, "proof", onward, visitor.sign_in.id)
             case "connect":
                 visitor = await self._gate.require_sign_in(request)
                 if isinstance(visitor, Response):
@@ -126,7 +126,9 @@ class SsoPages:
                 page = f"{portal.home}{PROVIDER_ACCOUNT}"
                 if not sign_ins.is_recently_authenticated(visitor.sign_in, self._db.deployment.clock.real_now()):
                     return redirect_to(page)
-                return await self._sign_on.begin(partner, "connect", f"{page}?done=connected", visitor.sign_in.id)
+                return await self._sign_on.start_authorization(
+                    partner, "connect", f"{page}?done=connected", visitor.sign_in.id
+                )
             case "invitation":
                 token = request.cookies.get(portal.email_link_cookie_name("invitation"), "")
                 try:
@@ -134,9 +136,9 @@ class SsoPages:
                         link, _ = await links.get_valid_link(tx, token, "invitation")
                 except InvalidEmailLink as error:
                     raise SsoRefused(SsoRefusalReason.INVITATION, "Open the link in your invitation again.") from error
-                return await self._sign_on.begin(partner, "invitation", portal.home, link.id)
+                return await self._sign_on.start_authorization(partner, "invitation", portal.home, link.id)
             case _:
-                return await self._sign_on.begin(partner, "sign_in", onward)
+                return await self._sign_on.start_authorization(partner, "sign_in", onward)
 
     def _refuse(self, request: Request, portal: AccountPortal, refused: SsoRefused) -> Response:
         """Show why the sign-in was refused, with the provider's error as text."""

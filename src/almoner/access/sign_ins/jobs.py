@@ -15,7 +15,7 @@ tasks.add_periodic_job(
 
 
 @tasks.job(links.RESET_REQUESTED)
-async def send_password_reset(context: JobContext, job: DecodedJob[links.PasswordResetRequest]) -> Result:
+async def send_password_reset(context: JobContext, job: DecodedJob[links.RequestPasswordResetJob]) -> Result:
     """Email a password reset link; a job, so that the request takes as long for unknown names."""
     async with context.db.write() as tx:
         await links.send_password_reset(tx, job.details)

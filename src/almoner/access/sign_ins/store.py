@@ -73,7 +73,7 @@ async def insert(tx: Tx, sign_in: SignIn, secret_hash: bytes) -> bool:
     return bool(made)
 
 
-async def find_by_secret_hash(tx: Tx, realm: Realm, secret_hash: bytes) -> tuple[SignIn, Person] | None:
+async def find_sign_in_by_secret_hash(tx: Tx, realm: Realm, secret_hash: bytes) -> tuple[SignIn, Person] | None:
     """The live sign-in and person for a secret's hash; updates last-seen at most once a minute."""
     lasting = MEMBER_LIFETIME if realm.partner else OPERATOR_LIFETIME
     row = await tx.fetchrow(

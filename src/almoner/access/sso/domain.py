@@ -151,7 +151,7 @@ class NoSuchIdentityProvider(NotFound):
     message = "Single sign-on is not set up"
 
 
-class LastSignInMethodRequired(IncorrectParams):
+class LastSignInMethodCannotBeRemoved(IncorrectParams):
     message = "This is the only way to sign in"
 
 

@@ -53,7 +53,7 @@ class Donee:
 
 
 @dataclass(frozen=True, slots=True)
-class Issuer:
+class ReceiptIssuer:
     """The issuer of a partner's receipts, with the last number used."""
 
     name: str | None

@@ -21,7 +21,14 @@ from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import domain, store
-from almoner.giving.receipts.domain import Donee, DoneeError, Issuer, ProgressStep, ReassignedOrganisation, Receipt
+from almoner.giving.receipts.domain import (
+    Donee,
+    DoneeError,
+    ProgressStep,
+    ReassignedOrganisation,
+    Receipt,
+    ReceiptIssuer,
+)
 from almoner.giving.receipts.store import find_donee as find_donee
 from almoner.giving.receipts.store import find_issuer_name as find_issuer_name
 from almoner.giving.receipts.store import list_donees as list_donees
@@ -64,7 +71,7 @@ async def issue_receipt(tx: Tx, partner: Partner, donation_id: UUID, received_at
     donation = await donations.get(tx, partner, donation_id)
     if donation.session_id is None or donation.payment_id is None:
         return None
-    issuer = await store.lock_issuer(tx, partner)
+    issuer = await store.lock_receipt_issuer(tx, partner)
     if (issued := await store.find(tx, partner, donation_id)) is not None:
         return issued  # issued by another transaction while we waited for the lock
     receipt = await _new_receipt(
@@ -98,7 +105,9 @@ async def _received_at(tx: Tx, payment_id: UUID, recorded_at: datetime) -> datet
     return datetime.combine(day, _NOON, tx.deployment.time_zone).astimezone(UTC)
 
 
-async def _new_receipt(tx: Tx, partner: Partner, donation: Donation, issuer: Issuer, received_at: datetime) -> Receipt:
+async def _new_receipt(
+    tx: Tx, partner: Partner, donation: Donation, issuer: ReceiptIssuer, received_at: datetime
+) -> Receipt:
     assert donation.session_id is not None, "a hosted donation has a session"
     assert donation.payment_id is not None, "a paid donation has a payment"
     session = await sessions.get(tx, partner, donation.session_id)
@@ -187,7 +196,7 @@ async def load_status_page_content(tx: Tx, donation_id: UUID, rules: Disbursemen
     return DonationStatusPageContent(receipt, donation, organisation, steps, waiting, returned_at, links)
 
 
-async def update_issuer(tx: Tx, partner: Partner, issuer_name: str | None, number_prefix: str | None) -> Issuer:
+async def update_issuer(tx: Tx, partner: Partner, issuer_name: str | None, number_prefix: str | None) -> ReceiptIssuer:
     """Change the issuer of future receipts. Numbers continue, and issued receipts do not change.
 
     None keeps what is set; an empty name is the partner's own, an empty prefix none. Raises ValueError for a name or
@@ -197,12 +206,12 @@ async def update_issuer(tx: Tx, partner: Partner, issuer_name: str | None, numbe
         raise ValueError("a name has at most 255 characters")
     if number_prefix and not _PREFIX.fullmatch(number_prefix):
         raise ValueError("a prefix has 1 to 12 capital letters, digits and hyphens, with no hyphen at its ends")
-    issuer = await store.lock_issuer(tx, partner)
+    issuer = await store.lock_receipt_issuer(tx, partner)
     if issuer_name is not None:
         issuer = replace(issuer, name=issuer_name.strip() or None)
     if number_prefix is not None:
         issuer = replace(issuer, prefix=number_prefix)
-    await store.update_issuer(tx, partner, issuer)
+    await store.update_receipt_issuer(tx, partner, issuer)
     return issuer
 
 

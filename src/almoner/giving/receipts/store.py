@@ -7,7 +7,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.checkout.sessions.domain import Benefits
-from almoner.giving.receipts.domain import Donee, Issuer, Receipt
+from almoner.giving.receipts.domain import Donee, Receipt, ReceiptIssuer
 from almoner.kit.money import Money
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
@@ -65,14 +65,14 @@ async def find_issuer_name(tx: Tx, partner: Partner) -> str | None:
     return name
 
 
-async def lock_issuer(tx: Tx, partner: Partner) -> Issuer:
+async def lock_receipt_issuer(tx: Tx, partner: Partner) -> ReceiptIssuer:
     """The issuer of the partner's receipts, locked; created on first use."""
     row = await _locked(tx, partner)
     if row is None:
         await tx.execute("insert into receipt_issuer (partner_id) values ($1) on conflict do nothing", partner.id)
         row = await _locked(tx, partner)
     assert row is not None, "an issuer is never deleted"
-    return Issuer(**row)
+    return ReceiptIssuer(**row)
 
 
 async def _locked(tx: Tx, partner: Partner) -> Record | None:
@@ -81,7 +81,7 @@ async def _locked(tx: Tx, partner: Partner) -> Record | None:
     )
 
 
-async def update_issuer(tx: Tx, partner: Partner, issuer: Issuer) -> None:
+async def update_receipt_issuer(tx: Tx, partner: Partner, issuer: ReceiptIssuer) -> None:
     """Update a locked issuer, for future receipts."""
     await tx.execute(
         "update receipt_issuer set name = $2, prefix = $3 where partner_id = $1", partner.id, issuer.name, issuer.prefix

@@ -25,7 +25,7 @@ class BrandingChange:
     colour: str | None = None
 
 
-async def update_branding_of_principal_record(
+async def update_branding_of_primary_record(
     tx: Tx, organisation_id: UUID, branding_change: BrandingChange
 ) -> tuple[UUID, BrandingOverrides]:
     """Change the branding; returns the principal record's ID and the result.
@@ -57,7 +57,7 @@ async def update_branding_of_principal_record(
     return principal.id, shown
 
 
-async def reset_branding_of_principal_record(tx: Tx, organisation_id: UUID) -> tuple[UUID, BrandingOverrides]:
+async def reset_branding_of_primary_record(tx: Tx, organisation_id: UUID) -> tuple[UUID, BrandingOverrides]:
     """Remove all branding. Raises NotFound."""
     principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     shown = BrandingOverrides()

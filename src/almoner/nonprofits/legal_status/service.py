@@ -32,7 +32,7 @@ async def load_status_of_registry_number(tx: Tx, registry_id: UUID, number_key: 
     )
     reported = _reports_of(subject, sources)
     lister = reported.get(subject.source or "") or next(
-        (reported[source.code] for source in sources if source.lists), None
+        (reported[source.code] for source in sources if source.lists_organisations), None
     )
     if not reported.keys().isdisjoint(domain.US_SOURCES):
         reported = {domain.BMF: SourceReport(domain.BMF, None), **reported}

@@ -18,7 +18,7 @@ class LegalStatusSource:
 
     code: str
     registry_id: UUID
-    lists: bool
+    lists_organisations: bool
     unverified: bool
     data_as_of: datetime | None
 

@@ -50,7 +50,7 @@ class Successor(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class PrincipalCandidate:
+class PrimaryRecordCandidate:
     """The facts that decide which record of an organisation is its principal one."""
 
     id: UUID
@@ -104,8 +104,8 @@ def _find_cycles(following: Mapping[UUID, UUID]) -> set[UUID]:
     return circling
 
 
-def choose_principal_records(
-    pairs: Iterable[tuple[UUID, UUID]], organisations: Mapping[UUID, PrincipalCandidate]
+def choose_primary_records(
+    pairs: Iterable[tuple[UUID, UUID]], organisations: Mapping[UUID, PrimaryRecordCandidate]
 ) -> dict[UUID, UUID]:
     """For each duplicate record, its principal record.
 
@@ -130,5 +130,5 @@ def choose_principal_records(
     return found
 
 
-def _rank(body: PrincipalCandidate) -> tuple[bool, datetime, str, str]:
+def _rank(body: PrimaryRecordCandidate) -> tuple[bool, datetime, str, str]:
     return not body.active, body.registration_date or _LATEST, body.registry_code, body.number_key

@@ -9,7 +9,7 @@ from uuid import UUID
 from almoner.nonprofits.legal_status import service as legal_status
 from almoner.nonprofits.merges import domain, store
 from almoner.nonprofits.merges.domain import ImportScope, RegistryNumber, SuccessionKind
-from almoner.nonprofits.merges.store import FieldChange, OrganisationStatusOverride, ResolvedRegisterLink
+from almoner.nonprofits.merges.store import FieldChange, LinkedRegistrationNumbers, OrganisationStatusOverride
 from almoner.nonprofits.merges.store import count_ambiguous_register_links as count_ambiguous_register_links
 from almoner.nonprofits.merges.store import has_register_links as has_register_links
 from almoner.nonprofits.merges.store import (
@@ -48,7 +48,7 @@ async def replace_register_links_and_list_affected_numbers(
         one, other = _key(link.registry_code, link.number), _key(link.to_registry_code, link.to_number)
         of, to = ids.get(link.registry_code), ids.get(link.to_registry_code)
         if one and other and of and to and (of, one) != (to, other):
-            rows.append(ResolvedRegisterLink(link.part, link.kind, of, one, to, other, link.at))
+            rows.append(LinkedRegistrationNumbers(link.part, link.kind, of, one, to, other, link.at))
     return await store.replace_register_links_and_list_changed_numbers(
         tx, source, import_id, data_date, sorted(parts), rows
     )
@@ -140,11 +140,11 @@ async def _apply_principals(tx: Tx, load_id: UUID, day: datetime, *, collected_o
         if pairs
         else {}
     )
-    found = domain.choose_principal_records(pairs, bodies)
+    found = domain.choose_primary_records(pairs, bodies)
     changed = [(one, found.get(one)) for one in sorted(known.keys() | found.keys()) if known.get(one) != found.get(one)]
     if not changed:
         return
-    await store.set_principal_records(tx, ALL_PARTNERS, changed, day)
+    await store.set_primary_records(tx, ALL_PARTNERS, changed, day)
     reported = [
         FieldChange(one, "same_as", known.get(one), principal, "joined" if principal else "parted")
         for one, principal in changed

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.merges.domain import PrincipalCandidate, RegistryNumber, Succession, SuccessionKind
+from almoner.nonprofits.merges.domain import PrimaryRecordCandidate, RegistryNumber, Succession, SuccessionKind
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Tx
 
@@ -16,7 +16,7 @@ _LOCK: Final = 0x616C6D6C
 
 
 @dataclass(frozen=True, slots=True)
-class ResolvedRegisterLink:
+class LinkedRegistrationNumbers:
     """A link between two normalised numbers, as one part of a source states it."""
 
     part: str
@@ -109,7 +109,7 @@ async def replace_register_links_and_list_changed_numbers(
     import_id: UUID,
     data_date: datetime,
     parts: Sequence[str],
-    links: Sequence[ResolvedRegisterLink],
+    links: Sequence[LinkedRegistrationNumbers],
 ) -> set[RegistryNumber]:
     """Replace the links of these parts of a source; returns the numbers of links that changed."""
     given = (
@@ -237,7 +237,7 @@ async def count_ambiguous_register_links(tx: Tx, source: str) -> int:
 @across_partners("registers")
 async def load_primary_record_candidates_by_id(
     tx: Tx, organisation_ids: Sequence[UUID]
-) -> dict[UUID, PrincipalCandidate]:
+) -> dict[UUID, PrimaryRecordCandidate]:
     """The facts that decide which record of an organisation is its principal one."""
     rows = await tx.fetch(
         """
@@ -246,7 +246,7 @@ async def load_primary_record_candidates_by_id(
         """,
         organisation_ids,
     )
-    return {row["id"]: PrincipalCandidate(*row) for row in rows}
+    return {row["id"]: PrimaryRecordCandidate(*row) for row in rows}
 
 
 @across_partners("registers")
@@ -287,7 +287,7 @@ _CARRY_BRANDING: Final = """
 """
 
 
-async def set_principal_records(
+async def set_primary_records(
     tx: Tx, _: AllPartners, duplicate_and_principal_ids: Sequence[tuple[UUID, UUID | None]], changed_at: datetime
 ) -> None:
     """Store the principal records of duplicates.

@@ -16,7 +16,9 @@ tasks: Final = DependentTaskRegistry[Sequence[FollowerLookup]]()
 
 @tasks.job(service.NOTIFY_FOLLOWERS)
 async def notify_followers_of_import(
-    follower_lookups: Sequence[FollowerLookup], context: JobContext, job: DecodedJob[service.NotifyFollowersJob]
+    follower_lookups: Sequence[FollowerLookup],
+    context: JobContext,
+    job: DecodedJob[service.NotifySubscribedPartnersJob],
 ) -> Result:
     """Notify all followers of a load, one batch in each transaction; resumes after an interruption."""
     load_id = job.details.load

@@ -61,7 +61,7 @@ class RankedResult:
 
     id: UUID
     found_by: FoundBy
-    likeness: float
+    similarity: float
     not_as_typed: tuple[str, ...]
 
     @property
@@ -113,7 +113,7 @@ class ResultRanker:
     def _compared(self, candidate: SearchCandidate) -> "tuple[_SortKey, RankedResult]":
         whole = fuzz.ratio(self._query.text, candidate.name)
         found = self._answer(candidate, whole)
-        likeness = found.likeness - (_COST_OF_INACTIVE if candidate.rank >= _INACTIVE else 0.0)
+        likeness = found.similarity - (_COST_OF_INACTIVE if candidate.rank >= _INACTIVE else 0.0)
         place = (
             candidate.tier != NUMBER_TIER,
             candidate.name != self._query.text,

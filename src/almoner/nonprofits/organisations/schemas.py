@@ -367,7 +367,7 @@ def with_match_explanation(response: OrganisationResponse, ranked_result: Ranked
     why = (
         MatchExplanationResponse(
             ranked_result.found_by,
-            round(ranked_result.likeness),
+            round(ranked_result.similarity),
             ranked_result.has_words_as_typed,
             list(ranked_result.not_as_typed),
         )

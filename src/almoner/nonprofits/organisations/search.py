@@ -63,7 +63,7 @@ class _Attempt:
 
     @property
     def best(self) -> float:
-        return self.placed[0].likeness if self.placed else 0.0
+        return self.placed[0].similarity if self.placed else 0.0
 
 
 @dataclass(frozen=True, slots=True)

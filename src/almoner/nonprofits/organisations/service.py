@@ -63,13 +63,13 @@ from almoner.platform.jobs.queue import JobKind
 Scope = Partner | AllPartners
 
 
-class NotifyFollowersJob(msgspec.Struct, frozen=True):
+class NotifySubscribedPartnersJob(msgspec.Struct, frozen=True):
     """The import whose changes followers are notified of."""
 
     load: UUID
 
 
-NOTIFY_FOLLOWERS: Final = JobKind("organisations.notify_followers", NotifyFollowersJob)
+NOTIFY_FOLLOWERS: Final = JobKind("organisations.notify_followers", NotifySubscribedPartnersJob)
 """The job that notifies followers of the changes of an import."""
 UPDATED: Final = "organisation.updated"
 _TOLD_AT_ONCE: Final = 100
@@ -267,7 +267,7 @@ async def list_page(
     return OrganisationResults(shown, min(counted, store_search.MAX_COUNTED), counted <= store_search.MAX_COUNTED, {})
 
 
-async def list_donatable_in_category(
+async def list_donatable_organisations_in_category(
     tx: Tx, scope: Scope, category_id: UUID, text: str, start: int, limit: int
 ) -> OrganisationResults:
     """Organisations of a category that can receive donations: results for a text, or without one the newest first."""
@@ -298,7 +298,7 @@ async def list_best_matches(tx: Tx, scope: Scope, text: str, limit: int) -> Orga
 async def enqueue_import_notifications(tx: Tx, import_id: UUID) -> None:
     """Enqueue the notification of partners about a load's changes."""
     await store_history.insert_notification_progress(tx, import_id)
-    await NOTIFY_FOLLOWERS.enqueue(tx, NotifyFollowersJob(import_id), unique_key=str(import_id))
+    await NOTIFY_FOLLOWERS.enqueue(tx, NotifySubscribedPartnersJob(import_id), unique_key=str(import_id))
 
 
 async def emit_public_details_changed(tx: Tx, organisation_id: UUID) -> None:

@@ -75,7 +75,7 @@ _TOLD_VERSIONS: Final = _versions("e.number_key = o.number_key and e.source = s.
 
 
 @across_partners("registers")
-async def was_listed_at(tx: Tx, organisation_id: UUID, moment: datetime) -> bool | None:
+async def find_listing_status_at(tx: Tx, organisation_id: UUID, moment: datetime) -> bool | None:
     """Whether its register listed an organisation as active on a day; None if no load mentioned it."""
     row = await tx.fetchrow(
         f"""
@@ -251,7 +251,7 @@ class ChangedRecord(NamedTuple):
     """A changed record, and its principal record."""
 
     organisation_id: UUID
-    principal_id: UUID
+    primary_record_id: UUID
 
 
 @across_partners("registers")

@@ -213,7 +213,7 @@ class _ImportRun:
         )
 
     async def _rejected_repeats(self) -> dict[tuple[int, str], int]:
-        if self.source.repeats_numbers:
+        if self.source.has_repeated_numbers:
             return {}
         return await store_staging.reject_repeated_numbers(self.tx, self.staging_id)
 

@@ -59,7 +59,7 @@ class RegisterSource(Protocol):
         ...
 
     @property
-    def repeats_numbers(self) -> bool:
+    def has_repeated_numbers(self) -> bool:
         """Whether one number can have several rows, which become one entry."""
         ...
 

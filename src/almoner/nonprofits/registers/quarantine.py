@@ -28,9 +28,9 @@ async def find_quarantined_differences(
 ) -> QuarantinedDifferences:
     """Compare the staged rows with the current entries, as a merge does."""
     staged = store_staging.staging_table_name(staging_id)
-    if source.repeats_numbers:
+    if source.has_repeated_numbers:
         staged = await store_merge.create_rows_by_number_table(tx, staging_id)
-    _, counts = await store_merge.create_difference_table_and_count(
+    _, counts = await store_merge.create_and_count_differences(
         tx,
         source.code,
         staged,

@@ -144,7 +144,7 @@ async def list_staged_ended_entries(tx: Tx, after_position: int, last_position: 
     )
 
 
-async def restore_previous_parts(tx: Tx, source: str, import_id: UUID) -> list[str]:
+async def restore_previous_register_parts(tx: Tx, source: str, import_id: UUID) -> list[str]:
     """Restore a load's parts to their previous loads; returns the restored parts."""
     await tx.execute("delete from register_part where source = $1 and load_id = $2", source, import_id)
     restored = await tx.fetch(

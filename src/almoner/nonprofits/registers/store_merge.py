@@ -135,7 +135,7 @@ _STANDING: Final = """
 """
 
 
-async def create_difference_table_and_count(
+async def create_and_count_differences(
     tx: Tx,
     source: str,
     staging_table: str,
@@ -214,10 +214,10 @@ async def list_staged_differences(tx: Tx, staging_table: str, max_rows_of_kind: 
     )
 
 
-async def create_reverted_difference_table_and_count(
+async def create_and_count_reverted_differences(
     tx: Tx, source: str, staging_table: str, import_id: UUID
 ) -> tuple[str, NumberChangeCounts]:
-    """Like ``create_difference_table_and_count``, for staged rows from before a load."""
+    """Like ``create_and_count_differences``, for staged rows from before a load."""
     await tx.execute(
         f"""
         create temporary table register_delta on commit drop as

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from almoner.nonprofits.registries import check_digits, number_formats
-from almoner.nonprofits.registries.number_formats import MAX_CHARACTERS, NUMBER_FORMATS, NumberFormat, NumberText
+from almoner.nonprofits.registries.number_formats import (
+    MAX_CHARACTERS,
+    NUMBER_FORMATS,
+    EnteredRegistrationNumber,
+    NumberFormat,
+)
 
 Verdict = Literal["ok", "malformed", "wrong_check_digit", "refused"]
 
@@ -72,7 +77,7 @@ def _warnings(code: str, text: str, key: str, *, agree: bool | None) -> Iterator
 
 def _explain_invalid(code: str, numbering: NumberFormat, text: str) -> IdentifierCheck:
     form = f"A number of this register has {numbering.form}, such as {numbering.example}"
-    spelling = NumberText(text)
+    spelling = EnteredRegistrationNumber(text)
     if not spelling.without_hyphens:
         return IdentifierCheck("malformed", f"There is no number. {form}.")
     if len(text) > MAX_CHARACTERS:
@@ -104,7 +109,7 @@ _OTHER_NUMBERS: Final = (
 )
 
 
-def _other_number(code: str, numbering: NumberFormat, text: str, spelling: NumberText) -> str | None:
+def _other_number(code: str, numbering: NumberFormat, text: str, spelling: EnteredRegistrationNumber) -> str | None:
     """Which other kind of number the text is; None if unknown."""
     name = number_formats.org_id_prefix(text)
     if name is not None and name not in numbering.lists:
@@ -116,7 +121,7 @@ def _other_number(code: str, numbering: NumberFormat, text: str, spelling: Numbe
     return None
 
 
-def _hints(code: str, spelling: NumberText) -> Iterator[str]:
+def _hints(code: str, spelling: EnteredRegistrationNumber) -> Iterator[str]:
     digits = re.sub(r"\D", "", spelling.without_hyphens, flags=re.ASCII)
     if code in _LEADING_ZEROS and (padded := _zero_padded(code, spelling.without_hyphens)):
         yield f"a leading zero may be missing: {padded}?"
@@ -131,14 +136,14 @@ def _hints(code: str, spelling: NumberText) -> Iterator[str]:
     yield from (f"this is how {other} writes its numbers" for other in _registers_like(code, spelling))
 
 
-def _hints_of_ccew(spelling: NumberText, digits: str) -> Iterator[str]:
+def _hints_of_ccew(spelling: EnteredRegistrationNumber, digits: str) -> Iterator[str]:
     if linked := re.search(r"([0-9]{6,7})\s*[./_]\s*([0-9]{1,5})\s*$", spelling.text):
         yield f"a linked charity is written with a hyphen: {'-'.join(linked.groups())}?"
     elif (stripped := digits.lstrip("0")) != digits and _is_ok("CCEW", stripped):
         yield f"numbers of this register do not begin with 0: {stripped}?"
 
 
-def _registers_like(code: str, spelling: NumberText) -> Iterator[str]:
+def _registers_like(code: str, spelling: EnteredRegistrationNumber) -> Iterator[str]:
     """Registers whose numbers begin with letters of their own."""
     own = (other for other in ("OSCR", "NZCS", "RNA", "CRA") if other != code)
     return (other for other in own if NUMBER_FORMATS[other].pattern.fullmatch(spelling.without_hyphens))

@@ -31,7 +31,7 @@ _LABELS: Final = (
 
 
 @dataclass(frozen=True)
-class NumberText:
+class EnteredRegistrationNumber:
     """A text normalised for parsing a number."""
 
     text: str
@@ -84,7 +84,7 @@ class NumberFormat:
         """What may stand before its numbers, as a pattern."""
         return "|".join([*(name.replace("_", "").replace("-", "-?") for name in self.lists), *self.labels, _LABELS])
 
-    def parse_key(self, number_text: NumberText) -> str | None:
+    def parse_key(self, number_text: EnteredRegistrationNumber) -> str | None:
         """The key; None if it is no number of this register."""
         if not number_text.is_plausible_number:
             return None
@@ -99,7 +99,7 @@ class NumberFormat:
             return None
         return found.group(1) if found.re.groups else found.group()
 
-    def _readings(self, spelling: NumberText) -> Iterator[str]:
+    def _readings(self, spelling: EnteredRegistrationNumber) -> Iterator[str]:
         if not self.linked:
             yield spelling.without_hyphens
             yield spelling.without_punctuation.replace("-", "")
@@ -239,10 +239,10 @@ def parse_number_key(registry_code: str, text: str) -> str | None:
     """The normalised key of a number in any spelling; None if it is not one."""
     numbering = NUMBER_FORMATS.get(registry_code)
     if numbering is None:
-        return NumberText(text).without_hyphens or None
+        return EnteredRegistrationNumber(text).without_hyphens or None
     found = numbering.pattern.fullmatch(text)  # most of millions of numbers are clean
     if found is None:
-        return numbering.parse_key(NumberText(text))
+        return numbering.parse_key(EnteredRegistrationNumber(text))
     key = found.group(1) if numbering.pattern.groups else text
     return None if key in numbering.refused else key
 
@@ -252,7 +252,7 @@ def normalise_stored_number(registry_code: str, text: str) -> str | None:
 
     None if it is no number, or one that was never assigned.
     """
-    spelling, numbering = NumberText(text), NUMBER_FORMATS.get(registry_code)
+    spelling, numbering = EnteredRegistrationNumber(text), NUMBER_FORMATS.get(registry_code)
     key = parse_number_key(registry_code, text)
     if (
         key is not None
@@ -271,7 +271,7 @@ def possible_number_keys(text: str) -> list[str]:
     if (listed := parse_org_id(text)) is not None:
         key = parse_number_key(*listed)
         return [] if key is None else [key]
-    spelling = NumberText(text)
+    spelling = EnteredRegistrationNumber(text)
     keys = {numbering.parse_key(spelling) for numbering in NUMBER_FORMATS.values()}
     if spelling.is_plausible_number:
         keys |= {spelling.without_hyphens, spelling.with_hyphens}
@@ -298,7 +298,7 @@ _LOST_ZEROS: Final = (
 
 def number_keys_with_restored_zeros(text: str) -> list[str]:
     """Number keys with the leading zeros that a spreadsheet may have removed; labels may stand before the number."""
-    spelling = NumberText(text)
+    spelling = EnteredRegistrationNumber(text)
     if not spelling.is_plausible_number:
         return []
     padded = {

@@ -33,7 +33,7 @@ def has_ballast(folder: Path) -> bool:
     return False
 
 
-def create_ballast(folder: Path) -> None:
+def create_ballast_file(folder: Path) -> None:
     """Create the reserve file. Raises OSError, leaving nothing, if there is no space."""
     file = folder / FILE
     try:

@@ -159,10 +159,10 @@ class CopyFinding:
 async def detect_database_copy(db: Database, deployment_records: DeploymentRecordStore, address: str) -> CopyFinding:
     """Inspect whether the database is a copy, without changing anything."""
     async with db.read() as tx:
-        claim = await find_claim(tx)
+        claim = await find_deployment_claim(tx)
     outside, others, away = await _read_marks(deployment_records, claim)
     async with db.read() as tx:  # after the storage: whatever is stored there was in the database before
-        claim, server = await find_claim(tx), await read_server_state(tx, address)
+        claim, server = await find_deployment_claim(tx), await read_server_state(tx, address)
         real_now = tx.real_now
     verdict = classify_database(claim, server, outside, others)
     if claim is not None and claim.proves_database_is_original(server, real_now):
@@ -200,7 +200,7 @@ async def release_copy(tx: Tx, copy_finding: CopyFinding, *, takes_over_files: b
     """Make a copy an independent deployment. ``takes_over_files``: it also owns the original's files."""
     stored = list(copy_finding.claim.storage_marks) if copy_finding.claim is not None and takes_over_files else []
     await tx.execute("delete from deployment")
-    claim = await insert_claim(tx, copy_finding.server, stored)
+    claim = await insert_deployment_claim(tx, copy_finding.server, stored)
     assert claim is not None
     return claim
 
@@ -233,7 +233,7 @@ _COLUMNS: Final = (
 _CLAIM: Final = f"select {_COLUMNS}, xmin::text::bigint = written_by % 4294967296 as intact from deployment"
 
 
-async def find_claim(tx: Tx) -> DeploymentClaim | None:
+async def find_deployment_claim(tx: Tx) -> DeploymentClaim | None:
     """The database's deployment claim; None if nobody has claimed it."""
     row = await tx.fetchrow(_CLAIM)
     return None if row is None else _claim_from_row(row)
@@ -263,7 +263,9 @@ async def read_server_state(tx: Tx, address: str) -> ServerState:
     return ServerState(place=name if name.startswith(EMBEDDED) else address, **given)
 
 
-async def insert_claim(tx: Tx, server: ServerState, blob_key_suffixes: Sequence[str] = ()) -> DeploymentClaim | None:
+async def insert_deployment_claim(
+    tx: Tx, server: ServerState, blob_key_suffixes: Sequence[str] = ()
+) -> DeploymentClaim | None:
     """Claim an unclaimed database; None if another process was faster."""
     deployment = uuid4()
     row = await tx.fetchrow(

@@ -54,7 +54,7 @@ class DatabaseCopyMonitor:
             None if self._identity.id is None else await self._marks.read_deployment_record(str(self._identity.id))
         )
         async with self._db.read() as tx:
-            claim = await copy_detection.find_claim(tx)
+            claim = await copy_detection.find_deployment_claim(tx)
         if claim is None or claim.copy_reason is not None or not claim.intact:
             raise UnreleasedDatabaseCopy
         if (
@@ -86,7 +86,7 @@ class DatabaseCopyMonitor:
         """Whether another process has checked and raised the generation a moment ago."""
         async with self._db.read() as tx:
             claim, server = (
-                await copy_detection.find_claim(tx),
+                await copy_detection.find_deployment_claim(tx),
                 await copy_detection.read_server_state(tx, self._address),
             )
         if claim is None or not claim.is_on_server(server) or claim.id != self._identity.id:
@@ -102,13 +102,13 @@ class DatabaseCopyMonitor:
     async def _claim_or_raise(self, claim: DeploymentClaim | None, server: ServerState, *, at_end: bool) -> None:
         async with self._db.write() as tx:
             raised = await (
-                copy_detection.insert_claim(tx, server)
+                copy_detection.insert_deployment_claim(tx, server)
                 if claim is None
                 else copy_detection.increment_generation(tx, claim, server)
             )
         if raised is None:  # another process has raised it since it was read
             async with self._db.read() as tx:
-                raised = await copy_detection.find_claim(tx)
+                raised = await copy_detection.find_deployment_claim(tx)
             if raised is not None and raised.is_on_server(server):
                 self._adopt(raised)
             return

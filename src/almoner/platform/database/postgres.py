@@ -241,7 +241,7 @@ class Cluster:
             with folder_lock(self.cluster_folder):
                 step = self._next_ballast_step(reserved_bytes)  # another process may have done it
                 if step == "create":
-                    ballast.create_ballast(self.cluster_folder)
+                    ballast.create_ballast_file(self.cluster_folder)
                     _log.info("Created the ballast file, %d MB, for a full disk", ballast.BALLAST_BYTES // MEBIBYTE)
                 elif step == "remove" and ballast.remove_ballast(self.cluster_folder):
                     _log.warning("Removed the ballast file, %d MB", ballast.BALLAST_BYTES // MEBIBYTE)

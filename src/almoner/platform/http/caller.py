@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Protocol
 from uuid import UUID
 
-from almoner.kit.rates import Rate
+from almoner.kit.rates import RequestRate
 from almoner.platform.database.transactions import Partner
 
 
@@ -39,7 +39,7 @@ class Caller:
     scopes: frozenset[str]
     is_member: bool = False
     is_partner_paused: bool = False
-    rate: Rate | None = None
+    rate: RequestRate | None = None
 
     def satisfies_key_kind(self, kind: KeyKind) -> bool:
         """Whether this key may call a route that needs ``kind``; secret keys may call publishable routes, too."""

@@ -137,7 +137,7 @@ def id_type_of_field(field_name: str, owner_name: str) -> str | None:
     return max((type_ for type_ in TYPES if held.lower().endswith(type_)), key=len, default=None)
 
 
-def list_item_id_type(field_name: str) -> str | None:
+def id_type_of_list_items(field_name: str) -> str | None:
     """The identifier type of the texts in a list with this name, if any."""
     return _LISTS.get(field_name) or (
         id_type_of_field(field_name.removesuffix("s"), "") if field_name.endswith("Ids") else None

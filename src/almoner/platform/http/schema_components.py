@@ -86,7 +86,7 @@ def response_record_schemas(
 def _apply_naming_conventions(field: str, property_: Schema, record: str) -> None:
     """Add ID and timestamp formats to plain strings, by the member's name."""
     for option in property_.get("anyOf", [property_]):
-        if option.get("type") == "array" and (type_ := conventions.list_item_id_type(field)):
+        if option.get("type") == "array" and (type_ := conventions.id_type_of_list_items(field)):
             option["items"][ID_TYPE_KEYWORD] = type_
         if option.get("type") != "string" or {"enum", "format", "pattern", ID_TYPE_KEYWORD} & option.keys():
             continue

@@ -15,7 +15,7 @@ that type, and get it as their first argument::
 
     @provider_tasks.job(REFUND)
     async def refund_unallocated_payment(
-        provider: PaymentProvider, context: JobContext, job: DecodedJob[RefundUnallocatedPayment]
+        provider: PaymentProvider, context: JobContext, job: DecodedJob[RefundUnallocatedPaymentJob]
     ) -> Result: ...
 
 ``job_registry.py`` passes it: ``suspense_jobs.provider_tasks.bind(provider)``.
@@ -73,9 +73,9 @@ class Schedule:
 
     async def due_at(self, tx: Tx) -> datetime | None:
         """When the job is next due; None if unknown. A job due at ``tx.now`` ignores the period."""
-        return self.end_of_period(await self.find_next_due(tx), tx.now)
+        return self.round_up_to_period_end(await self.find_next_due(tx), tx.now)
 
-    def end_of_period(self, next_due_at: datetime | None, now: datetime) -> datetime | None:
+    def round_up_to_period_end(self, next_due_at: datetime | None, now: datetime) -> datetime | None:
         """The end of the period in which the job's records are next due."""
         if next_due_at is None or self.period is None or next_due_at == now:
             return next_due_at

@@ -26,7 +26,7 @@ class DueTimes:
 
     def due_at(self, schedule: Schedule) -> datetime | None:
         """When a job is next due, at the end of its period if it has one."""
-        return schedule.end_of_period(self.due_times_by_name[schedule.name], self.now)
+        return schedule.round_up_to_period_end(self.due_times_by_name[schedule.name], self.now)
 
 
 @dataclass(frozen=True, slots=True)

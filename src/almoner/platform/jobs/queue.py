@@ -82,7 +82,7 @@ class DecodedJob(Job, Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class JobKind(Generic[T]):
-    """A kind of job, declared by the service that enqueues it: ``SEND = JobKind("refunds.send", SendRefund)``.
+    """A kind of job, declared by the service that enqueues it: ``SEND = JobKind("refunds.send", SendRefundJob)``.
 
     ``details``: the payload's type, whose members are stored by name: add none without a default, since jobs of the
     previous version may still wait. The handler names the kind (``@tasks.job(service.SEND)``).

@@ -31,14 +31,14 @@ union all
 """
 
 
-async def exchange_rate_limit_usage(tx: Tx, usage: Mapping[Slot, float]) -> dict[bytes, float]:
+async def share_rate_limit_usage(tx: Tx, usage: Mapping[Slot, float]) -> dict[bytes, float]:
     """Add this server's usage to the shared table; returns how far each key is ahead on all servers."""
     digests = {slot_digest(slot): seconds for slot, seconds in usage.items()}
     rows = await tx.fetch(_SHARE, list(digests), list(digests.values()), MOST_SHARED, tx.real_now)
     return {row["key"]: row["ahead"] for row in rows}
 
 
-class RateLimitUsageExchange:
+class RateLimitUsageSharing:
     """Exchanges rate limit usage between servers every second; a single server skips it."""
 
     def __init__(self, db: Database, limiter: RateLimiter, telemetry: Telemetry) -> None:
@@ -58,7 +58,7 @@ class RateLimitUsageExchange:
         if self._servers <= 1:
             return
         async with self._db.single_statement() as tx:
-            ahead = await exchange_rate_limit_usage(tx, used)
+            ahead = await share_rate_limit_usage(tx, used)
             now = tx.real_now.timestamp()
         self._limiter.apply_shared_usage(ahead, now)
         self._turns += 1

@@ -9,7 +9,7 @@ from almoner.kit.errors import Problem
 from almoner.platform.deployment import Deployment
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability.telemetry import Telemetry
-from almoner.platform.outbound.mail import MailDelayed, MailRefused
+from almoner.platform.outbound.mail import MailRefused, TransientMailFailure
 
 _PATIENCE_SECONDS: Final = 15.0
 _PERIOD_SECONDS: Final = 300.0
@@ -56,7 +56,7 @@ def describe_error(error: BaseException) -> str:
     """The error and its causes, on one line."""
     cause = error.__cause__
     if cause is None:
-        explained = isinstance(error, MailDelayed | MailRefused) and str(error)
+        explained = isinstance(error, TransientMailFailure | MailRefused) and str(error)
         return _one_line(error) if explained else f"{type(error).__name__}: {_one_line(error)}"
     if isinstance(error, Problem):  # its text is for API callers
         return describe_error(cause)

@@ -35,7 +35,7 @@ class NoSuchIncident(LookupError):
     """There is no incident with this ID."""
 
 
-class IncidentResolved(Exception):
+class IncidentAlreadyResolved(Exception):
     """The incident has been resolved; a new fault is a new incident."""
 
 
@@ -88,12 +88,12 @@ async def create_incident(
 
 
 async def update_incident(tx: Tx, incident_id: UUID, status: IncidentStatus, text: str, written_by: str) -> None:
-    """Publish an update, which may resolve the incident. Raises NoSuchIncident, IncidentResolved."""
+    """Publish an update, which may resolve the incident. Raises NoSuchIncident, IncidentAlreadyResolved."""
     row = await tx.fetchrow("select resolved_at from incident where id = $1 for no key update", incident_id)
     if row is None:
         raise NoSuchIncident
     if row["resolved_at"] is not None:
-        raise IncidentResolved("The incident has been resolved. Report a new incident instead.")
+        raise IncidentAlreadyResolved("The incident has been resolved. Report a new incident instead.")
     await _insert_update(tx, incident_id, status, text, written_by)
     if status == "resolved":
         await tx.execute("update incident set resolved_at = $2 where id = $1", incident_id, tx.now)

@@ -79,7 +79,7 @@ class MalformedResponse(OutboundFailure):
     """The response was cut off or was not valid HTTP."""
 
 
-class TargetRefused(OutboundFailure):
+class TargetNotAllowed(OutboundFailure):
     """The address is not public or breaks another rule of ``addresses``."""
 
 
@@ -337,7 +337,7 @@ class OutboundClient:
         try:
             target = addresses.parse_target(url, self.policy)
         except AddressRefused as error:
-            raise TargetRefused(f"The address {error.reason}") from error
+            raise TargetNotAllowed(f"The address {error.reason}") from error
         pool = self._pool(owner, loopback=target.loopback)
         pool.busy += 1
         return pool, target
@@ -431,6 +431,6 @@ def _outbound_failure_of(error: TimeoutError | aiohttp.ClientError | HttpProcess
         return TlsFailed(text)
     if isinstance(error, aiohttp.ClientConnectorError):
         if isinstance(error.os_error, _Denied):
-            return TargetRefused("The address is not public")
+            return TargetNotAllowed("The address is not public")
         return ConnectFailed(failure_texts.connection_failure_message(error))
     return MalformedResponse(failure_texts.response_failure_message(error))

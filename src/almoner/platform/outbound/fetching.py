@@ -22,7 +22,7 @@ from urllib.parse import urljoin
 from almoner.platform.database.transactions import Database
 from almoner.platform.outbound import remote_files
 from almoner.platform.outbound.addresses import AddressRefused, parse_target
-from almoner.platform.outbound.client import OutboundClient, OutboundFailure, StreamedResponse, TargetRefused
+from almoner.platform.outbound.client import OutboundClient, OutboundFailure, StreamedResponse, TargetNotAllowed
 from almoner.platform.outbound.remote_files import FetchRefused as FetchRefused
 
 _OWNER: Final = "fetching"
@@ -185,7 +185,7 @@ class _Download:
             try:
                 return await self._try()
             except (_Retry, OutboundFailure) as error:
-                if isinstance(error, TargetRefused):
+                if isinstance(error, TargetNotAllowed):
                     raise FetchRefused(f"{self.url} is not fetched: {_sentence(error)}") from error
                 in_vain = 0 if self._came() > before else in_vain + 1
                 if in_vain == _TRIES_IN_VAIN:

@@ -14,7 +14,7 @@ class MailRefused(Exception):
     """The mail server rejected the email permanently."""
 
 
-class MailDelayed(Exception):
+class TransientMailFailure(Exception):
     """The email could not be sent now; try again later."""
 
 
@@ -59,7 +59,7 @@ class MailTransport(Protocol):
     """Sends emails: an SMTP server or the sandbox's mailbox."""
 
     async def send(self, mail: Mail) -> None:
-        """Send the email. Raises MailRefused or MailDelayed."""
+        """Send the email. Raises MailRefused or TransientMailFailure."""
         ...
 
 

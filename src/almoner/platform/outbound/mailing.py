@@ -6,7 +6,7 @@ from typing import Final
 
 from almoner.platform.jobs.outside import free_job_slot_while_waiting
 from almoner.platform.jobs.queue import JobRetry
-from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused, MailTransport
+from almoner.platform.outbound.mail import Mail, MailRefused, MailTransport, TransientMailFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ async def send_mail(
             await transport.send(mail)
     except MailRefused as refused:
         return MailUndeliverable(str(refused), refused=True)
-    except MailDelayed as delayed:
+    except TransientMailFailure as delayed:
         if policy.max_attempts is not None and attempt >= policy.max_attempts:
             return MailUndeliverable(str(delayed), refused=False)
         return JobRetry(policy.delay_after(attempt), str(delayed))

@@ -45,8 +45,8 @@ class LatinLegalForm(NamedTuple):
 
     words: tuple[str, ...]
     kind: str
-    doubtful: bool
-    front: bool
+    is_ambiguous: bool
+    is_prefix: bool
 
 
 def _rows() -> Iterator[tuple[str, str, str]]:
@@ -170,12 +170,12 @@ def strip_non_latin_legal_forms(name: str) -> tuple[str, frozenset[str]]:
 
 @cache
 def _doubtful_forms() -> frozenset[tuple[str, ...]]:
-    return frozenset(form.words for form in latin_legal_forms() if form.doubtful and not form.front)
+    return frozenset(form.words for form in latin_legal_forms() if form.is_ambiguous and not form.is_prefix)
 
 
 @cache
 def _leading_forms() -> frozenset[tuple[str, ...]]:
-    return frozenset(form.words for form in latin_legal_forms() if form.doubtful)
+    return frozenset(form.words for form in latin_legal_forms() if form.is_ambiguous)
 
 
 def strip_ambiguous_legal_form(words: Sequence[str]) -> Sequence[str] | None:

@@ -84,7 +84,7 @@ def compute_coarse_latin_keys(name: str) -> frozenset[str]:
 coarse_forms: Final = lru_cache(maxsize=4_096)(compute_coarse_latin_keys)
 
 
-def max_possible_likeness(
+def compute_max_possible_similarity(
     matched_weight: float, total_weight: float, matched_count: int, unmatched_count: int
 ) -> float:
     """The highest possible likeness of a Latin name and a name in another script.

@@ -23,8 +23,8 @@ from almoner.screening.matching.sound_comparison import (
     coarse_forms,
     comparable_word_positions,
     compute_coarse_latin_keys,
+    compute_max_possible_similarity,
     is_within_one_letter,
-    max_possible_likeness,
 )
 from almoner.screening.matching.sounds import MOST_WORDS, compute_latin_sound_keys, merge_l_and_r
 
@@ -90,7 +90,7 @@ class SoundIndex:
             count = met.bit_count()
             if count >= least:
                 worth = sum([weight for place, weight in enumerate(weights) if met >> place & 1])
-                bound = max_possible_likeness(worth, total, count, self._foreign[number])
+                bound = compute_max_possible_similarity(worth, total, count, self._foreign[number])
                 if bound >= MIN_LIKENESS:
                     good.append((bound, number))
         for _, number in sorted(good, reverse=True)[:_MOST_COMPARED]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from almoner.screening.matching import tables
 from almoner.screening.matching.spelling import collapse_doubled_letters
-from almoner.screening.matching.transcription import latin_sound_likeness
+from almoner.screening.matching.transcription import compute_latin_sound_similarity
 
 _MOST_SYLLABLES: Final = 5
 _MOST_SPELLINGS: Final = 64
@@ -167,7 +167,7 @@ def syllabic_spelling_likeness(name: str, latin_words: Sequence[str]) -> float:
     best = 0.0
     for family, given in romanise_syllabic_name(name):
         for first, rest in ((latin_words[0], latin_words[1:]), (latin_words[-1], latin_words[:-1])):
-            alike = latin_sound_likeness(family, first)
+            alike = compute_latin_sound_similarity(family, first)
             if alike >= _FAMILY_ALIKE:
-                best = max(best, min(alike, latin_sound_likeness(given, "".join(rest))))
+                best = max(best, min(alike, compute_latin_sound_similarity(given, "".join(rest))))
     return best

@@ -92,7 +92,7 @@ def legal_form_kinds() -> Mapping[tuple[str, ...], frozenset[str]]:
     """Words of a legal form -> its kinds: (``sa``,) -> ``JSC`` and, in Estonia, ``FOUNDATION``."""
     found: dict[tuple[str, ...], frozenset[str]] = {}
     for form in latin_legal_forms():
-        if not form.doubtful:
+        if not form.is_ambiguous:
             found[form.words] = found.get(form.words, frozenset()) | {form.kind}
     for words, kind in company_legal_form_kinds().items():
         # The table of companies knows a nonprofit's form only as NGO.

@@ -233,7 +233,7 @@ def _article_variants(text: str, script: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=32_768)
-def latin_sound_likeness(spelling: str, other_spelling: str) -> float:
+def compute_latin_sound_similarity(spelling: str, other_spelling: str) -> float:
     """How alike two Latin spellings sound: 1 if they are the same. The first may have letters of ``_EITHER``."""
     units = _UNITS.findall(other_spelling[:_MAX_LETTERS])
     return _likeness(tuple(map(_by_itself, _UNITS.findall(spelling[:_MAX_LETTERS]))), units, _SPELT_VOWEL)

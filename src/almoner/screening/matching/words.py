@@ -98,9 +98,9 @@ class NameTokens(NamedTuple):
 
     words: tuple[str, ...]
     forms: frozenset[str]
-    whole: str
-    written: str
-    bare: str = ""
+    joined_words: str
+    normalised_text: str
+    joined_words_without_legal_form: str = ""
 
 
 @lru_cache(maxsize=1)

@@ -38,7 +38,7 @@ class EntryOrigin:
     list: str
     kind: Kind
     category: Category
-    since: UUID
+    changed_by_import_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ class ScreeningIndex:
             list=one.origin.list,
             version=version,
             load=load,
-            since=one.origin.since,
+            since=one.origin.changed_by_import_id,
             category=one.origin.category,
             entry_key=one.key,
             score=found.score,

@@ -44,23 +44,23 @@ from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.requests import service as validation_requests
 
 
-class AgentReviewJob(msgspec.Struct, frozen=True):
+class AgentVerificationReviewJob(msgspec.Struct, frozen=True):
     """The verification to review, and the action of a sandbox test value."""
 
     verification_id: UUID = msgspec.field(name="verification")
     sandbox_action: Action | None = msgspec.field(name="then")
 
 
-REVIEW: Final = JobKind("agent_verifications.review", AgentReviewJob)
+REVIEW: Final = JobKind("agent_verifications.review", AgentVerificationReviewJob)
 
 
-class RepresentationRequestJob(msgspec.Struct, frozen=True):
+class SendRepresentationRequestJob(msgspec.Struct, frozen=True):
     """The verification to ask the nonprofit about."""
 
     verification: UUID
 
 
-ASK_NONPROFIT: Final = JobKind("agent_verifications.ask_nonprofit", RepresentationRequestJob)
+ASK_NONPROFIT: Final = JobKind("agent_verifications.ask_nonprofit", SendRepresentationRequestJob)
 _PAYEE: Final = "payee_contact_separation"
 """The constraint that one user may not record both a nonprofit's bank account and its official contact."""
 
@@ -71,7 +71,9 @@ _BY_RULE: Final = ReviewDecision(
 
 async def enqueue_review(tx: Tx, verification_id: UUID, sandbox_action: Action | None = None) -> None:
     """Enqueue a review of the agent after the commit. ``sandbox_action``: a sandbox test value's action."""
-    await REVIEW.enqueue(tx, AgentReviewJob(verification_id, sandbox_action), unique_key=str(verification_id))
+    await REVIEW.enqueue(
+        tx, AgentVerificationReviewJob(verification_id, sandbox_action), unique_key=str(verification_id)
+    )
 
 
 async def find_mail_domain_to_check(tx: Tx, verification_id: UUID) -> str | None:
@@ -222,7 +224,7 @@ async def _request_review(tx: Tx, verification: AgentVerification, outcome: Agen
         facts = _asked_domain_fact(contact.email)
         step = EvaluationStep("nonprofit_asked", "pass", None, contact.source, facts=facts)
         await transitions.record_evaluation_steps(tx, verification, step)
-        await ASK_NONPROFIT.enqueue(tx, RepresentationRequestJob(verification.id))
+        await ASK_NONPROFIT.enqueue(tx, SendRepresentationRequestJob(verification.id))
         reasons.append("nonprofit_asked")
     await reviews.request_review(tx, transitions.review_subject_for(verification), reasons)
 

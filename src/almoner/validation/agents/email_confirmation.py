@@ -41,7 +41,7 @@ async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
 
 async def _is_within_address_limit(tx: Tx, email: str) -> bool:
     """Whether the limit per address allows another email. Locks the address until the transaction ends."""
-    reached = await store_mails.lock_address_and_list_send_times(tx, email, tx.real_now - confirmation_codes.DAY)
+    reached = await store_mails.lock_email_and_list_send_times(tx, email, tx.real_now - confirmation_codes.DAY)
     return confirmation_codes.is_within_email_limit_per_address(reached, tx.real_now, sandbox=tx.deployment.sandbox)
 
 

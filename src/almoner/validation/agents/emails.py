@@ -10,7 +10,7 @@ from almoner.platform.jobs.queue import DecodedJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
 from almoner.validation.agents import agent_review, email_confirmation
-from almoner.validation.agents.agent_review import RepresentationRequestJob
+from almoner.validation.agents.agent_review import SendRepresentationRequestJob
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.agents.email_confirmation import SendConfirmationJob
 
@@ -46,7 +46,7 @@ async def compose_confirmation_email(tx: Tx, mails: MailRenderer, job: DecodedJo
 
 
 async def compose_representation_request_email(
-    tx: Tx, mails: MailRenderer, job: DecodedJob[RepresentationRequestJob]
+    tx: Tx, mails: MailRenderer, job: DecodedJob[SendRepresentationRequestJob]
 ) -> Email | None:
     """The request to the nonprofit; None if no answer is needed any more."""
     verification, asked = await agent_review.get_representation_request(tx, job.details.verification)

@@ -49,7 +49,7 @@ async def create_agent_verification(call: ApiCall, body: AgentVerificationBody) 
     The verification checks whether a person owns their email address and represents a nonprofit. We email the applicant
     a link and a code. The applicant has 30 days to confirm the address with one of them.
     """
-    return verification_response(call.tx, await service.create(call.tx, call.partner, body.to_agent()))
+    return verification_response(call.tx, await service.create(call.tx, call.partner, body.to_verification_input()))
 
 
 @routes.get("/v1/agent-verifications/{id}", key=SECRET, scope="agent_verifications:read")

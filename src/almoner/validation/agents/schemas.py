@@ -99,7 +99,7 @@ class AgentVerificationBody(RequestBody):
         None, description="Language of the emails and pages (RFC 5646). Default: English.", examples=["fr"]
     )
 
-    def to_agent(self) -> AgentVerificationInput:
+    def to_verification_input(self) -> AgentVerificationInput:
         """Who applies."""
         return AgentVerificationInput(
             self.first_name,

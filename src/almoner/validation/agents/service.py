@@ -319,7 +319,7 @@ async def next_erasure_at(retention_periods: RetentionPeriods, tx: Tx) -> dateti
     asked = await store_mails.find_earliest_unerased_request_end_time(tx)
     moments = [] if asked is None else [asked + domain.ERASE_AFTER]
     for ended, after in _retention_periods(retention_periods).items():
-        if (first := await store.find_earliest_unerased_end_time(tx, ended, tx.now - after)) is not None:
+        if (first := await store.find_earliest_unerased_verification_end(tx, ended, tx.now - after)) is not None:
             moments.append(first + after)
     return min(moments, default=None)
 

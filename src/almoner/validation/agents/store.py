@@ -319,7 +319,7 @@ appeal; and those with an appeal that is open or ended after $1.
 """
 
 
-async def find_earliest_unerased_end_time(
+async def find_earliest_unerased_verification_end(
     tx: Tx, end_reason: EndReason, decided_or_appealed_before: datetime
 ) -> datetime | None:
     """When the longest-ended verification that still has personal data ended."""

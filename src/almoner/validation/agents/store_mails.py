@@ -42,7 +42,7 @@ where lower(v.email) = lower($1) and c.sent_at > $2 order by c.sent_at desc limi
 
 
 @across_partners("held")
-async def lock_address_and_list_send_times(tx: Tx, email: str, since: datetime) -> list[datetime]:
+async def lock_email_and_list_send_times(tx: Tx, email: str, since: datetime) -> list[datetime]:
     """When emails were sent to an address for any verification. Locks the address until the transaction ends."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('agent_confirmation ' || lower($1), 0))", email)
     return [row["sent_at"] for row in await tx.fetch(_ADDRESS_SEND_TIMES, email, since)]

@@ -48,7 +48,7 @@ async def evaluate_request(
         await _apply_sandbox_action(tx, locked, sandbox_action)
     elif climbed.outcome.verdict == "accept":
         agree = "name and address together agree" if match_score_includes_postal_address(made) else "the name agrees"
-        note = f"The register lists the identifier as active, and {agree} ({climbed.agreement:.2f})."
+        note = f"The register lists the identifier as active, and {agree} ({climbed.name_agreement:.2f})."
         await service.accept(tx, ALL_PARTNERS, locked.id, ReviewDecision("accepted", None, "rules", note))
     elif occasion == "corrected":  # the review of the previous number is obsolete
         await reviews.replace_review(tx, service.review_subject_for(locked), climbed.outcome.reasons)
@@ -113,7 +113,7 @@ async def _store_evaluation(
         outcome=climbed.outcome.verdict,
         reasons=climbed.outcome.reasons,
         facts={
-            "agreement": climbed.agreement,
+            "agreement": climbed.name_agreement,
             "threshold": threshold,
             "organisationId": found.id if found else None,
             "corrections": request.corrections,

@@ -17,7 +17,7 @@ _AS_WELL: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class RegistryNumberDoubt:
+class RegistryNumberMismatch:
     """Why another number may be meant, and the candidates."""
 
     code: str
@@ -44,7 +44,7 @@ def build_party(register_entry: Organisation | Namesake, *, others_share_first_l
     )
 
 
-def find_registry_number_doubt(
+def find_registry_number_mismatch(
     party: Party,
     listed_organisation: Organisation,
     number_key: str,
@@ -52,7 +52,7 @@ def find_registry_number_doubt(
     namesakes: Sequence[Namesake],
     *,
     has_addresses: bool,
-) -> RegistryNumberDoubt | None:
+) -> RegistryNumberMismatch | None:
     """The reason to doubt the number; None if there is none."""
     first_lines = [other.name for other in namesakes]
     found = [
@@ -79,19 +79,19 @@ def find_registry_number_doubt(
     if "unnamed" in listed_agreement.vetoes and all(
         other.same_first_line and not other.secondary_name for other in better
     ):
-        return RegistryNumberDoubt("member_not_named", members)
+        return RegistryNumberMismatch("member_not_named", members)
     if better:
-        return RegistryNumberDoubt("other_number_fits_better", better)
+        return RegistryNumberMismatch("other_number_fits_better", better)
     equal = [other for other, one in likely if abs(one.name - listed_agreement.name) <= _AS_WELL]
     if not (listed_agreement.exact and has_addresses) and (
         alike := [other for other in equal if _is_other_member(other, listed_organisation)]
     ):
-        return RegistryNumberDoubt("member_not_named", alike)
+        return RegistryNumberMismatch("member_not_named", alike)
     near = registries_domain.number_keys_one_typo_away(number_key)
     if not has_addresses and (
         typos := [other for other in equal if other.number_key in near and _elsewhere(other, listed_organisation)]
     ):
-        return RegistryNumberDoubt("similar_number", typos)
+        return RegistryNumberMismatch("similar_number", typos)
     return None
 
 

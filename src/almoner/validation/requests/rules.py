@@ -25,7 +25,7 @@ from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import Party, PartyAgreement, ScorePart
 from almoner.validation.requests import namesake_rules, register_rules
 from almoner.validation.requests.domain import MATCH, OTHER_ADDRESS, NonprofitDetails, RequestEvaluationOutcome
-from almoner.validation.requests.namesake_rules import RegistryNumberDoubt
+from almoner.validation.requests.namesake_rules import RegistryNumberMismatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class RulesResult:
 
     steps: tuple[EvaluationStep, ...]
     outcome: RequestEvaluationOutcome
-    agreement: float | None
+    name_agreement: float | None
 
 
 _MUST_PASS: Final = frozenset({"register", "source", "age", "status", "name"})
@@ -263,7 +263,10 @@ def _source_of(facts: RequestFacts) -> tuple[str | None, datetime | None]:
 
 
 def _name(
-    seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceThresholds, doubt: RegistryNumberDoubt | None
+    seen: RequestFacts,
+    agreement: PartyAgreement | None,
+    rules: AcceptanceThresholds,
+    doubt: RegistryNumberMismatch | None,
 ) -> EvaluationStep:
     """The name step. If addresses agree too, names only need to be likely the same."""
     if agreement is None or seen.listed is None:
@@ -389,17 +392,17 @@ def _part_fact(part: ScorePart) -> list[object]:
     return [part.finding, round(part.points, 4), part.asked, part.listed]
 
 
-def _doubt(facts: RequestFacts, agreement: PartyAgreement | None) -> RegistryNumberDoubt | None:
+def _doubt(facts: RequestFacts, agreement: PartyAgreement | None) -> RegistryNumberMismatch | None:
     """The reason to doubt the given number; None if there is none."""
     if facts.listed is None or agreement is None:
         return None
     party, addressed = _requested_party(facts.asked), _has_addresses(facts)
-    return namesake_rules.find_registry_number_doubt(
+    return namesake_rules.find_registry_number_mismatch(
         party, facts.listed, facts.number_key, agreement, facts.others, has_addresses=addressed
     )
 
 
-def _namesakes(seen: RequestFacts, doubt: RegistryNumberDoubt | None) -> Iterator[EvaluationStep]:
+def _namesakes(seen: RequestFacts, doubt: RegistryNumberMismatch | None) -> Iterator[EvaluationStep]:
     """The step for a name that several organisations share: the number decides, unless another one fits better."""
     if seen.listed is None:
         return

@@ -5,7 +5,7 @@
 """
 
 from almoner.access.credentials import store
-from almoner.access.credentials.domain import AuditContext, AuthenticationFactors, LastSecondFactorRequired
+from almoner.access.credentials.domain import AuditContext, AuthenticationFactors, LastSecondFactorCannotBeRemoved
 from almoner.access.people.domain import Person
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
@@ -39,11 +39,11 @@ async def record_audit_entry(
 
 
 async def ensure_second_factor_remains(tx: Tx, person: Person, *, removes_authenticator: bool) -> None:
-    """Raises LastSecondFactorRequired if this removal would leave no second factor where one is required."""
+    """Raises LastSecondFactorCannotBeRemoved if this removal would leave no second factor where one is required."""
     if requires_second_factor(person):
         factors = await store.load_authentication_factors(tx, person)
         if not (factors.passkeys if removes_authenticator else factors.authenticator or factors.passkeys > 1):
-            raise LastSecondFactorRequired
+            raise LastSecondFactorCannotBeRemoved
 
 
 async def remove_unusable_recovery_codes(tx: Tx, person: Person) -> None:

@@ -85,7 +85,7 @@ async def is_active_secret(tx: Tx, person: Person, secret: str) -> bool:
 
 
 async def remove_authenticator(tx: Tx, person: Person, audit_context: AuditContext) -> bool:
-    """Remove the authenticator app; False if none was active. Raises LastSecondFactorRequired."""
+    """Remove the authenticator app; False if none was active. Raises LastSecondFactorCannotBeRemoved."""
     await service.ensure_second_factor_remains(tx, person, removes_authenticator=True)
     if not await store.delete_authenticator(tx, person):
         return False

@@ -110,10 +110,10 @@ async def clear_attempts(tx: Tx, person: Person) -> None:
     await store.delete_attempts(tx, person.realm.id, hashes)
 
 
-async def claim_audit_of_refused_attempt(tx: Tx, realm: Realm, person: Person | None) -> bool:
+async def reserve_audit_entry_of_refused_attempt(tx: Tx, realm: Realm, person: Person | None) -> bool:
     """Whether to audit a refused attempt now: at most one a minute for each person."""
     name = tx.vault.keyed_hash("sign-in-refused", person.id.bytes if person else b"")
-    return await store.claim_audit_of_refused_attempt(
+    return await store.reserve_audit_entry_of_refused_attempt(
         tx, (realm.id, name, _ANYWHERE), tx.real_now - REFUSAL_LOG_INTERVAL
     )
 

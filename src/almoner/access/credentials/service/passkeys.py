@@ -121,7 +121,7 @@ async def list_by_person(tx: Tx, person: Person) -> list[Passkey]:
 
 
 async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, audit_context: AuditContext) -> Passkey:
-    """Delete a passkey. Raises NoSuchPasskey, LastSecondFactorRequired."""
+    """Delete a passkey. Raises NoSuchPasskey, LastSecondFactorCannotBeRemoved."""
     found = next((one for one in await store.list_passkeys(tx, person) if one.id == passkey_id), None)
     if found is None:
         raise NoSuchPasskey(tx.ids.encode("passkey", passkey_id))

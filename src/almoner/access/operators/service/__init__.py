@@ -394,7 +394,7 @@ async def record_approval(
             continue  # a concurrent first approval: try again
         first = await people.get(tx, OPERATORS, waits.first.by)
         if void := _void_reason(tx, waits, fingerprint, first, role):
-            await store.end_approval(tx, OPERATORS, waits, void, None, tx.now)
+            await store.close_approval(tx, OPERATORS, waits, void, None, tx.now)
             continue
         if waits.first.by == operator.id:
             raise SecondOperatorRequired(
@@ -407,7 +407,7 @@ async def record_approval(
                 f"restored the other's access in the last 7 days. Ask another operator with the role {role} to "
                 f"confirm, or wait until {until:%Y-%m-%d %H:%M} UTC."
             )
-        await store.end_approval(tx, OPERATORS, waits, "approved", mine, tx.now)
+        await store.close_approval(tx, OPERATORS, waits, "approved", mine, tx.now)
         return replace(waits, second=mine, outcome="approved")
 
 

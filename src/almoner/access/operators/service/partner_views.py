@@ -12,17 +12,17 @@ from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Partner, Tx
 
 
-async def begin(
+async def begin_partner_view(
     tx: Tx, audit_context: AuditContext, operator: Person, partner: Partner, reason: str
 ) -> PartnerViewSession:
     """Start an operator's view for ``VIEW_LIFETIME``, and email the partner's owners. Raises IncorrectParams."""
     told = " ".join(reason.split())
     if not domain.SHORTEST_VIEW_REASON <= len(told) <= domain.LONGEST_VIEW_REASON:
         raise IncorrectParams(f"reason: enter {domain.SHORTEST_VIEW_REASON} to {domain.LONGEST_VIEW_REASON} characters")
-    await store.end(tx, OPERATORS, partner, operator.id)
+    await store.end_partner_views(tx, OPERATORS, partner, operator.id)
     started = tx.real_now
     view = PartnerViewSession(tx.new_id(), partner.id, operator.id, told, started, started + domain.VIEW_LIFETIME)
-    await store.insert(tx, view)
+    await store.insert_partner_view(tx, view)
     await _record(tx, audit_context, partner, "partner.viewed", reason=told)
     facts = {
         "Operator": operator.display_name,
@@ -35,14 +35,18 @@ async def begin(
     return view
 
 
-async def find_active(tx: Tx, operator: Person, partner: Partner) -> PartnerViewSession | None:
+async def find_active_partner_view(tx: Tx, operator: Person, partner: Partner) -> PartnerViewSession | None:
     """The operator's open view of the partner; None without the administrator role."""
-    return await store.find_active(tx, OPERATORS, partner, operator.id) if operator.has_role("administrator") else None
+    return (
+        await store.find_active_partner_view(tx, OPERATORS, partner, operator.id)
+        if operator.has_role("administrator")
+        else None
+    )
 
 
-async def end(tx: Tx, audit_context: AuditContext, operator: Person, partner: Partner) -> None:
+async def end_partner_view(tx: Tx, audit_context: AuditContext, operator: Person, partner: Partner) -> None:
     """End an operator's view of a partner's pages; does nothing if it has ended."""
-    if await store.end(tx, OPERATORS, partner, operator.id):
+    if await store.end_partner_views(tx, OPERATORS, partner, operator.id):
         await _record(tx, audit_context, partner, "partner.view_ended")
 
 

@@ -68,9 +68,9 @@ async def begin_sign_in(
     return NewSignIn(sign_in, person, secret, _sign_device_cookie(tx, person, epoch))
 
 
-async def find_by_secret(tx: Tx, realm: Realm, secret: str) -> tuple[SignIn, Person] | None:
+async def find_sign_in_by_secret(tx: Tx, realm: Realm, secret: str) -> tuple[SignIn, Person] | None:
     """The sign-in and person for a session cookie's secret; None immediately after a deactivation."""
-    return await store.find_by_secret_hash(tx, realm, _hash(tx.vault, secret)) if secret else None
+    return await store.find_sign_in_by_secret_hash(tx, realm, _hash(tx.vault, secret)) if secret else None
 
 
 def is_recently_authenticated(sign_in: SignIn, real_now: datetime) -> bool:

@@ -45,7 +45,7 @@ async def confirm_authenticator(tx: Tx, person: Person, code: str, browser: Brow
 
 
 async def remove_authenticator(tx: Tx, person: Person, browser: Browser) -> None:
-    """Remove the authenticator app. Raises LastSecondFactorRequired."""
+    """Remove the authenticator app. Raises LastSecondFactorCannotBeRemoved."""
     await people.get_for_update(tx, person.realm, person.id)
     if await authenticators.remove_authenticator(
         tx, person, credentials.build_audit_context_of_person(tx, person, browser.address)
@@ -91,7 +91,7 @@ async def add_passkey(
 
 
 async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, browser: Browser) -> None:
-    """Delete a passkey. Raises NoSuchPasskey, LastSecondFactorRequired."""
+    """Delete a passkey. Raises NoSuchPasskey, LastSecondFactorCannotBeRemoved."""
     await people.get_for_update(tx, person.realm, person.id)
     gone = await passkeys.remove_passkey(
         tx, person, passkey_id, credentials.build_audit_context_of_person(tx, person, browser.address)

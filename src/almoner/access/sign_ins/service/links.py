@@ -26,7 +26,7 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.queue import JobKind
 
 
-class PasswordResetRequest(msgspec.Struct, frozen=True):
+class RequestPasswordResetJob(msgspec.Struct, frozen=True):
     """A password reset request: the realm, the IP address and the encrypted user name."""
 
     realm: UUID
@@ -34,7 +34,7 @@ class PasswordResetRequest(msgspec.Struct, frozen=True):
     address: str
 
 
-RESET_REQUESTED: Final = JobKind("sign_ins.request_password_reset", PasswordResetRequest)
+RESET_REQUESTED: Final = JobKind("sign_ins.request_password_reset", RequestPasswordResetJob)
 _CONTEXT: Final = "reset-asked"
 
 
@@ -63,10 +63,10 @@ async def request_password_reset(tx: Tx, realm: Realm, user_name: str, ip_addres
     user_name = user_name[:LONGEST_NAME]
     sealed = tx.vault.encrypt(user_name.encode(errors="replace"), context=_CONTEXT, associated_data=realm.id.bytes)
     unique = tx.vault.keyed_hash(_CONTEXT, realm.id.bytes + user_name.lower().encode(errors="replace")).hex()
-    await RESET_REQUESTED.enqueue(tx, PasswordResetRequest(realm.id, sealed.hex(), ip_address), unique_key=unique)
+    await RESET_REQUESTED.enqueue(tx, RequestPasswordResetJob(realm.id, sealed.hex(), ip_address), unique_key=unique)
 
 
-async def send_password_reset(tx: Tx, request: PasswordResetRequest) -> None:
+async def send_password_reset(tx: Tx, request: RequestPasswordResetJob) -> None:
     """Email a password reset link, at most three an hour, if the person exists and may sign in here.
 
     No link goes to an address that was changed in the last 7 days: whoever changed it could take over the account.

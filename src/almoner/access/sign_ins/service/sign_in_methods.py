@@ -259,7 +259,7 @@ async def _notify_passkey_copy(tx: Tx, person: Person, passkey: Passkey, browser
 
 async def _record_refusal(tx: Tx, realm: Realm, person: Person | None, what: str, browser: Browser) -> None:
     """Audit a refusal, at most once a minute for each person, and once for all unknown user names."""
-    if not await login_attempts.claim_audit_of_refused_attempt(tx, realm, person):
+    if not await login_attempts.reserve_audit_entry_of_refused_attempt(tx, realm, person):
         return
     subject = tx.ids.encode(realm.person_id_type, person.id) if person else "nobody"
     address, details = browser.address, {"method": what}

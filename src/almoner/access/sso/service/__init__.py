@@ -154,7 +154,7 @@ async def consume_state(tx: Tx, partner: Partner, state_hash: bytes, started_at:
 
 async def record_refusal(tx: Tx, partner: Partner, refusal: SsoRefused, *, ip_address: str) -> None:
     """Audit a refused SSO sign-in, at most once a minute, without the provider's message."""
-    if not await login_attempts.claim_audit_of_refused_attempt(tx, member_realm(partner), None):
+    if not await login_attempts.reserve_audit_entry_of_refused_attempt(tx, member_realm(partner), None):
         return
     subject = tx.ids.encode("partner", partner.id)
     details = {"method": "provider", "reason": refusal.reason.value}

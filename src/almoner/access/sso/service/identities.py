@@ -14,7 +14,7 @@ from almoner.access.sso.domain import (
     BoundBy,
     IdentityClaims,
     IdentityProvider,
-    LastSignInMethodRequired,
+    LastSignInMethodCannotBeRemoved,
     LinkedAccountSummary,
     LinkedIdentity,
     SsoRefusalReason,
@@ -110,11 +110,11 @@ async def unlink_accounts(tx: Tx, person: Person, audit_context: AuditContext) -
 
 
 async def unlink_accounts_unless_last_method(tx: Tx, person: Person, audit_context: AuditContext) -> None:
-    """Unlink a person's own provider accounts. Raises LastSignInMethodRequired."""
+    """Unlink a person's own provider accounts. Raises LastSignInMethodCannotBeRemoved."""
     person = await people.get_for_update(tx, person.realm, person.id)
     factors = await credentials.get_authentication_factors(tx, person)
     if not (factors.password or factors.passkeys):
-        raise LastSignInMethodRequired("Set a password or add a passkey first")
+        raise LastSignInMethodCannotBeRemoved("Set a password or add a passkey first")
     await unlink_accounts(tx, person, audit_context)
 
 

@@ -91,7 +91,7 @@ class OidcFlow:
         self._directory = ProviderMetadataCache(outbound, self._clock)
         self._exchange = TokenExchange(outbound, self._directory, self._clock)
 
-    async def begin(
+    async def start_authorization(
         self, partner: Partner, purpose: Purpose, next_path: str, invitation_or_sign_in_id: UUID | None = None
     ) -> AuthorizationRedirect:
         """Start a flow. ``invitation_or_sign_in_id``: the invitation to accept or the sign-in to reauthenticate.

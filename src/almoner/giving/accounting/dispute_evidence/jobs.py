@@ -6,7 +6,7 @@ from typing import Final
 
 from almoner.giving.accounting.dispute_evidence import flows, service
 from almoner.giving.accounting.dispute_evidence.flows import EvidenceContext
-from almoner.giving.accounting.dispute_evidence.service import SUBMIT, SubmitEvidence
+from almoner.giving.accounting.dispute_evidence.service import SUBMIT, SubmitEvidenceJob
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.platform.files.storage import BlobStore, StorageUnavailable
@@ -31,7 +31,7 @@ provider_tasks: Final = DependentTaskRegistry[JobDependencies]()
 
 @provider_tasks.job(SUBMIT)
 async def submit_evidence(
-    dependencies: JobDependencies, context: JobContext, job: DecodedJob[SubmitEvidence]
+    dependencies: JobDependencies, context: JobContext, job: DecodedJob[SubmitEvidenceJob]
 ) -> Result:
     """Submit the evidence for one dispute.
 

@@ -21,13 +21,13 @@ from almoner.platform.jobs.queue import JobKind
 _CHANGED: Final = "The evidence has changed since you opened this page: look at it again."
 
 
-class SubmitEvidence(msgspec.Struct, frozen=True):
+class SubmitEvidenceJob(msgspec.Struct, frozen=True):
     """The dispute whose evidence is submitted."""
 
     dispute: UUID
 
 
-SUBMIT: Final = JobKind("disputes.submit_evidence", SubmitEvidence)
+SUBMIT: Final = JobKind("disputes.submit_evidence", SubmitEvidenceJob)
 
 
 async def get(tx: Tx, dispute_id: UUID) -> Evidence:
@@ -99,7 +99,7 @@ async def request_submission(tx: Tx, dispute_id: UUID, expected_version: str, re
     if evidence.is_empty:
         raise DisputeError("There is no evidence yet: add a text or a file first.")
     await store.mark_submitting(tx, dispute_id, requested_by)
-    await SUBMIT.enqueue(tx, SubmitEvidence(dispute_id), unique_key=str(dispute_id))
+    await SUBMIT.enqueue(tx, SubmitEvidenceJob(dispute_id), unique_key=str(dispute_id))
 
 
 async def find_pending_submission(tx: Tx, dispute_id: UUID) -> tuple[Dispute, Evidence] | None:

@@ -84,17 +84,19 @@ def outcome_from_provider(provider_dispute: ProviderDispute) -> DisputeOutcome |
             return None
 
 
-def has_payment_mode_and_currency(provider_dispute: ProviderDispute, paid: Money, *, is_live: bool) -> bool:
+def matches_payment_mode_and_currency(provider_dispute: ProviderDispute, paid: Money, *, is_live: bool) -> bool:
     """Whether the dispute has the payment's mode (live or test) and currency."""
     return provider_dispute.live is is_live and provider_dispute.money.currency == paid.currency
 
 
-def fits_payment(provider_dispute: ProviderDispute, paid: Money, withdrawn_minor: int, *, is_live: bool) -> bool:
+def is_consistent_with_payment(
+    provider_dispute: ProviderDispute, paid: Money, withdrawn_minor: int, *, is_live: bool
+) -> bool:
     """Whether the dispute's amount fits the payment, given what is already refunded or disputed (M5)."""
     # A dispute that was won before we heard of it may have been refunded since.
     gone = 0 if provider_dispute.status is DisputeStatus.WON else withdrawn_minor
     return (
-        has_payment_mode_and_currency(provider_dispute, paid, is_live=is_live)
+        matches_payment_mode_and_currency(provider_dispute, paid, is_live=is_live)
         and 0 < provider_dispute.money.minor <= paid.minor - gone
     )
 

@@ -10,7 +10,7 @@ import msgspec
 from almoner.giving.accounting.disputes import flows, service
 from almoner.giving.accounting.disputes.domain import ConcurrentChangeError
 from almoner.giving.accounting.disputes.flows import RETRY_DELAY, DisputeContext
-from almoner.giving.accounting.disputes.service import REFRESH, RefreshDisputes
+from almoner.giving.accounting.disputes.service import REFRESH, RefreshDisputesJob
 from almoner.giving.checkout.donations.domain import PAYOUT_RETURNED
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.giving.checkout.payments.ports import PaymentProvider
@@ -22,13 +22,13 @@ from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobCon
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobDropped, JobKind, JobRetry, Result
 
 
-class RecoverLoss(msgspec.Struct, frozen=True):
+class RecoverLossJob(msgspec.Struct, frozen=True):
     """The donation whose loss is recovered."""
 
     donation: UUID
 
 
-RECOVER: Final = JobKind("disputes.recover", RecoverLoss)
+RECOVER: Final = JobKind("disputes.recover", RecoverLossJob)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ provider_tasks: Final = DependentTaskRegistry[JobDependencies]()
 
 @provider_tasks.job(REFRESH)
 async def refresh_disputes(
-    dependencies: JobDependencies, context: JobContext, job: DecodedJob[RefreshDisputes]
+    dependencies: JobDependencies, context: JobContext, job: DecodedJob[RefreshDisputesJob]
 ) -> Result:
     """Refresh the disputes of one payment from the provider."""
     try:
@@ -72,12 +72,14 @@ class _ReturnedDonation(msgspec.Struct):
 async def on_disbursement_returned(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the recovery of losses for donations whose disbursement was returned."""
     gifts = [tx.ids.decode("donation", decode_event_data(event, _ReturnedDonation).id) for event in events]
-    jobs = [RECOVER.build_job(RecoverLoss(gift), unique_key=str(gift)) for gift in gifts if gift is not None]
+    jobs = [RECOVER.build_job(RecoverLossJob(gift), unique_key=str(gift)) for gift in gifts if gift is not None]
     await queue.enqueue_jobs(tx, jobs)
 
 
 @recovery_tasks.job(RECOVER)
-async def recover_absorbed_loss(rules: DisbursementRules, context: JobContext, job: DecodedJob[RecoverLoss]) -> Result:
+async def recover_absorbed_loss(
+    rules: DisbursementRules, context: JobContext, job: DecodedJob[RecoverLossJob]
+) -> Result:
     """Recover the loss of a donation whose disbursement was returned."""
     try:
         async with context.db.write() as tx:

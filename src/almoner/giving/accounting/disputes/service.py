@@ -44,13 +44,13 @@ from almoner.platform.jobs.queue import JobKind
 from almoner.platform.observability.loggers import get_logger
 
 
-class RefreshDisputes(msgspec.Struct, frozen=True):
+class RefreshDisputesJob(msgspec.Struct, frozen=True):
     """The payment whose disputes are refreshed, by the provider's ID."""
 
     payment: str
 
 
-REFRESH: Final = JobKind("disputes.refresh", RefreshDisputes)
+REFRESH: Final = JobKind("disputes.refresh", RefreshDisputesJob)
 BATCH: Final = 100
 _log: Final = get_logger("almoner.giving")
 
@@ -197,7 +197,7 @@ async def load_disputes_and_booked_line_kinds_by_payment_id(
 
 async def enqueue_refresh(tx: Tx, provider_payment_id: str, due_at: datetime | None = None) -> None:
     """Enqueue a job that refreshes the disputes of a provider's payment."""
-    await REFRESH.enqueue(tx, RefreshDisputes(provider_payment_id), due_at=due_at, unique_key=provider_payment_id)
+    await REFRESH.enqueue(tx, RefreshDisputesJob(provider_payment_id), due_at=due_at, unique_key=provider_payment_id)
 
 
 async def next_refresh_at(tx: Tx) -> datetime | None:
@@ -286,14 +286,14 @@ async def _record_opened(
         "reason": provider_dispute.reason,
     }
     gone = subject.refunded_minor + debited_minor
-    if not domain.fits_payment(provider_dispute, subject.paid, gone, is_live=not tx.deployment.sandbox):
+    if not domain.is_consistent_with_payment(provider_dispute, subject.paid, gone, is_live=not tx.deployment.sandbox):
         tx.add_commit_callback(lambda: _log.error("dispute_refused", **reported))
-        if isinstance(subject, _DisputedDonation) and domain.has_payment_mode_and_currency(
+        if isinstance(subject, _DisputedDonation) and domain.matches_payment_mode_and_currency(
             provider_dispute, subject.paid, is_live=not tx.deployment.sandbox
         ):
             amount = format_amount(provider_dispute.money)
             reason = f"{provider} reports a dispute of {amount}, more than the remaining amount"
-            await disbursements.enqueue_hold(tx, subject.donation, provider_dispute.id, reason)
+            await disbursements.enqueue_disbursement_hold(tx, subject.donation, provider_dispute.id, reason)
         return None
     donation_id, unallocated_payment_id = subject.ids
     dispute = Dispute(
@@ -364,7 +364,9 @@ async def _release_donation(tx: Tx, gift: _DisputedDonation) -> Donation:
     """Make the donation available for disbursement again, unless something else keeps it; returns it."""
     freed = await donations.get(tx, ALL_PARTNERS, gift.donation.id)
     if freed.disputed_at is None:
-        await disbursements.enqueue_fill_disbursements(tx, Partner(freed.partner_id), freed.organisation_id)
+        await disbursements.enqueue_adding_donations_to_disbursements(
+            tx, Partner(freed.partner_id), freed.organisation_id
+        )
     return freed
 
 
@@ -386,7 +388,9 @@ async def _end_unallocated(
         return ledger_domain.build_dispute_returned_transfers(dispute.id, dispute.provider, money)
     if money == unallocated_payment.money and unallocated_payment.status in ("held", "refunding"):
         await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(Money(0, money.currency)))
-        back = await suspense.record_return_by_dispute(tx, unallocated_payment, dispute.provider_dispute_id)
+        back = await suspense.record_unallocated_payment_returned_by_dispute(
+            tx, unallocated_payment, dispute.provider_dispute_id
+        )
         return [*ledger_domain.build_dispute_returned_transfers(dispute.id, dispute.provider, money), *back]
     await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(money))
     return ledger_domain.build_dispute_lost_transfers(

@@ -60,8 +60,8 @@ class ReportLine:
     organisation_id: UUID
     currency: str
     kind: str
-    transfers: int
-    minor: int
+    transfer_count: int
+    amount_minor: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,13 @@ class ReportColumn:
     """One column: the transfer kinds that it adds and subtracts."""
 
     name: str
-    plus: frozenset[str]
-    minus: frozenset[str] = frozenset()
+    added_kinds: frozenset[str]
+    subtracted_kinds: frozenset[str] = frozenset()
 
     def amount(self, sum_by_transfer_kind: Mapping[str, int]) -> int:
         """The column's amount from the sums by kind."""
-        return sum(sum_by_transfer_kind.get(kind, 0) for kind in self.plus) - sum(
-            sum_by_transfer_kind.get(kind, 0) for kind in self.minus
+        return sum(sum_by_transfer_kind.get(kind, 0) for kind in self.added_kinds) - sum(
+            sum_by_transfer_kind.get(kind, 0) for kind in self.subtracted_kinds
         )
 
 
@@ -152,8 +152,8 @@ LAYOUTS: Final[Mapping[ReportName, ReportLayout]] = {
     )
 }
 
-_OWED_PLUS: Final = frozenset().union(*(column.plus for column in LAYOUTS["reconciliation"].columns))
-_OWED_MINUS: Final = frozenset().union(*(column.minus for column in LAYOUTS["reconciliation"].columns))
+_OWED_PLUS: Final = frozenset().union(*(column.added_kinds for column in LAYOUTS["reconciliation"].columns))
+_OWED_MINUS: Final = frozenset().union(*(column.subtracted_kinds for column in LAYOUTS["reconciliation"].columns))
 
 
 def find_layout(name: str) -> ReportLayout | None:
@@ -165,7 +165,7 @@ def build_report_rows(layout: ReportLayout, lines: Iterable[ReportLine]) -> list
     """The rows of a report, by currency; nonprofits without amounts are left out."""
     sums: dict[tuple[str, UUID], dict[str, int]] = {}
     for line in lines:
-        sums.setdefault((line.currency, line.organisation_id), {})[line.kind] = line.minor
+        sums.setdefault((line.currency, line.organisation_id), {})[line.kind] = line.amount_minor
     rows = []
     for (currency, organisation_id), kinds in sorted(sums.items()):
         amounts = [column.amount(kinds) for column in layout.columns]
@@ -189,7 +189,7 @@ def closing_balances(lines: Iterable[ReportLine]) -> dict[tuple[UUID, str], int]
     for line in lines:
         sign = (line.kind in _OWED_PLUS) - (line.kind in _OWED_MINUS)
         key = line.organisation_id, line.currency
-        owed[key] = owed.get(key, 0) + sign * line.minor
+        owed[key] = owed.get(key, 0) + sign * line.amount_minor
     return {key: minor for key, minor in owed.items() if minor}
 
 

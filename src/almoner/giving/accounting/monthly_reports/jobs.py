@@ -7,7 +7,7 @@ from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.access.people import service as people
 from almoner.access.people.domain import NoSuchPerson, Role, member_realm
 from almoner.giving.accounting.monthly_reports import service
-from almoner.giving.accounting.monthly_reports.service import MAKE, NOTIFY, BuildReport, NotifyReportRecipient
+from almoner.giving.accounting.monthly_reports.service import MAKE, NOTIFY, BuildReportJob, NotifyReportRecipientJob
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.jobs.background_tasks import JobContext, TaskRegistry
 from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
@@ -20,14 +20,14 @@ tasks.add_periodic_job("monthly_reports.mail", service.next_report_email_at, ser
 
 
 @tasks.job(MAKE)
-async def build_report(context: JobContext, job: DecodedJob[BuildReport]) -> Result:
+async def build_report(context: JobContext, job: DecodedJob[BuildReportJob]) -> Result:
     """Build a requested report."""
     async with context.db.write() as tx:
         await service.build_report(tx, job.details.report)
     return JobDone()
 
 
-async def compose_report_email(tx: Tx, mails: MailRenderer, job: DecodedJob[NotifyReportRecipient]) -> Email | None:
+async def compose_report_email(tx: Tx, mails: MailRenderer, job: DecodedJob[NotifyReportRecipientJob]) -> Email | None:
     """The email with the report's link, without content; None if the person may not read reports."""
     details = job.details
     partner = Partner(details.partner)

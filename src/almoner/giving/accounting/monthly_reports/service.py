@@ -24,13 +24,13 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.jobs.queue import JobKind
 
 
-class BuildReport(msgspec.Struct, frozen=True):
+class BuildReportJob(msgspec.Struct, frozen=True):
     """The report to generate."""
 
     report: UUID
 
 
-class NotifyReportRecipient(msgspec.Struct, frozen=True):
+class NotifyReportRecipientJob(msgspec.Struct, frozen=True):
     """The member to notify, and the first day of the month."""
 
     partner: UUID
@@ -38,8 +38,8 @@ class NotifyReportRecipient(msgspec.Struct, frozen=True):
     month: date
 
 
-MAKE: Final = JobKind("monthly_reports.create", BuildReport)
-NOTIFY: Final = JobKind("monthly_reports.notify", NotifyReportRecipient)
+MAKE: Final = JobKind("monthly_reports.create", BuildReportJob)
+NOTIFY: Final = JobKind("monthly_reports.notify", NotifyReportRecipientJob)
 _BATCH: Final = 100
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -74,7 +74,7 @@ async def request_report(tx: Tx, partner: Partner, month: date) -> MonthlyReport
     )
     if report is None:
         raise ReportClosed
-    await MAKE.enqueue(tx, BuildReport(report.id), unique_key=str(report.id))
+    await MAKE.enqueue(tx, BuildReportJob(report.id), unique_key=str(report.id))
     return report
 
 
@@ -140,5 +140,7 @@ async def enqueue_report_emails(tx: Tx) -> int:
         if known is None or known.status != "closed":
             await request_report(tx, Partner(partner_id), month)
     for partner_id, person_id in readers:
-        await NOTIFY.enqueue(tx, NotifyReportRecipient(partner_id, person_id, month), unique_key=f"{person_id}:{month}")
+        await NOTIFY.enqueue(
+            tx, NotifyReportRecipientJob(partner_id, person_id, month), unique_key=f"{person_id}:{month}"
+        )
     return len(readers)

@@ -158,8 +158,8 @@ async def replace_lines(tx: Tx, report: MonthlyReport, lines: Sequence[ReportLin
         [line.organisation_id for line in lines],
         [line.currency for line in lines],
         [line.kind for line in lines],
-        [line.transfers for line in lines],
-        [line.minor for line in lines],
+        [line.transfer_count for line in lines],
+        [line.amount_minor for line in lines],
     )
     await tx.execute("update monthly_report set status = 'ready', made_at = $2 where id = $1", report.id, tx.now)
 

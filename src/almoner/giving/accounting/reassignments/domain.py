@@ -33,8 +33,8 @@ class Reassignment:
 
     id: UUID
     donation_id: UUID
-    source: UUID
-    target: UUID
+    from_organisation_id: UUID
+    to_organisation_id: UUID
     money: Money
     ground: ReassignmentGround | None
     reason: str

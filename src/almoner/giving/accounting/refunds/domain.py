@@ -75,7 +75,7 @@ class ProviderRefundState:
     payment: str
     money: Money
     live: bool
-    why: str | None = None
+    failure_reason: str | None = None
 
 
 class ConcurrentChangeError(Exception):

@@ -7,7 +7,7 @@ from almoner.giving.accounting.refunds import flows
 from almoner.giving.accounting.refunds.domain import ConcurrentChangeError
 from almoner.giving.accounting.refunds.flows import RETRY_DELAY, RefundContext
 from almoner.giving.accounting.refunds.ports import RefundStatusReader
-from almoner.giving.accounting.refunds.service import REFRESH, SEND, RefreshRefund, SendRefund
+from almoner.giving.accounting.refunds.service import REFRESH, SEND, RefreshRefundJob, SendRefundJob
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext
@@ -22,7 +22,7 @@ _LONGEST_WAIT: Final = timedelta(hours=1)
 
 
 @tasks.job(SEND)
-async def send_refund(provider: PaymentProvider, context: JobContext, job: DecodedJob[SendRefund]) -> Result:
+async def send_refund(provider: PaymentProvider, context: JobContext, job: DecodedJob[SendRefundJob]) -> Result:
     """Send one refund. A payment that the provider does not know becomes a dead job for an operator."""
     try:
         await flows.send_refund(context.db, provider, job.details.refund)
@@ -34,7 +34,7 @@ async def send_refund(provider: PaymentProvider, context: JobContext, job: Decod
 
 
 @status_tasks.job(REFRESH)
-async def refresh_refund(reader: RefundStatusReader, context: JobContext, job: DecodedJob[RefreshRefund]) -> Result:
+async def refresh_refund(reader: RefundStatusReader, context: JobContext, job: DecodedJob[RefreshRefundJob]) -> Result:
     """Refresh a refund that was pending when a webhook reported a change."""
     try:
         await flows.refresh_refund(RefundContext(context.db, reader), job.details.payment, job.details.refund)

@@ -52,23 +52,23 @@ from almoner.platform.jobs.queue import JobKind
 from almoner.platform.observability.loggers import get_logger
 
 
-class SendRefund(msgspec.Struct, frozen=True):
+class SendRefundJob(msgspec.Struct, frozen=True):
     """The refund to send."""
 
     refund: UUID
 
 
-SEND: Final = JobKind("refunds.send", SendRefund)
+SEND: Final = JobKind("refunds.send", SendRefundJob)
 
 
-class RefreshRefund(msgspec.Struct, frozen=True):
+class RefreshRefundJob(msgspec.Struct, frozen=True):
     """The refund to refresh, by the provider's IDs of the refund and its payment."""
 
     payment: str
     refund: str
 
 
-REFRESH: Final = JobKind("refunds.refresh", RefreshRefund)
+REFRESH: Final = JobKind("refunds.refresh", RefreshRefundJob)
 UNIQUE_PROVIDER_REFUND: Final = "refund_once"
 """The constraint that one provider refund belongs to only one of our refunds."""
 _log: Final = get_logger("almoner.giving")
@@ -202,9 +202,11 @@ async def apply_provider_state(tx: Tx, provider: str, refund_state: ProviderRefu
     if (refund_id := await store.find_id_by_provider_refund_id(tx, provider, refund_state.id)) is None:
         if await store.has_refund_without_provider_id(tx, provider, refund_state.payment):
             raise ConcurrentChangeError
-        if refund_state.why is not None:
+        if refund_state.failure_reason is not None:
             tx.add_commit_callback(
-                lambda: _log.warning("unknown_refund_failed", provider_refund=refund_state.id, why=refund_state.why)
+                lambda: _log.warning(
+                    "unknown_refund_failed", provider_refund=refund_state.id, why=refund_state.failure_reason
+                )
             )
         else:
             await _record_external_refund(tx, provider, refund_state)
@@ -212,14 +214,16 @@ async def apply_provider_state(tx: Tx, provider: str, refund_state: ProviderRefu
     _, refund = await get_for_update_with_donation(tx, refund_id)
     payment = await payments.find(tx, refund.payment_id) if refund.payment_id else None
     ours = payment.provider_payment_id if payment else None
-    reported = {"refund": tx.ids.encode("refund", refund.id), "why": refund_state.why}
+    reported = {"refund": tx.ids.encode("refund", refund.id), "why": refund_state.failure_reason}
     if (refund_state.money, refund_state.payment, refund_state.live) != (refund.money, ours, not tx.deployment.sandbox):
         tx.add_commit_callback(
             lambda: _log.error("refund_differs", refund=reported["refund"], provider_refund=refund_state.id)
         )
-    elif refund_state.why and await store.insert_failure(tx, refund.id, refund_state.why[: domain.NOTE_LENGTH]):
+    elif refund_state.failure_reason and await store.insert_failure(
+        tx, refund.id, refund_state.failure_reason[: domain.NOTE_LENGTH]
+    ):
         tx.add_commit_callback(lambda: _log.error("refund_failed", **reported))
-        facts = {**_facts(tx, refund), "Refund": reported["refund"] or "", "Why": refund_state.why}
+        facts = {**_facts(tx, refund), "Refund": reported["refund"] or "", "Why": refund_state.failure_reason}
         for officer in await people.list_with_any_role(tx, OPERATORS, "finance"):
             await security_emails.enqueue_email(
                 tx, officer, "refund_failed", placeholder_values=_amount_text(refund), detail_lines=facts
@@ -236,7 +240,7 @@ async def _record_external_refund(tx: Tx, provider: str, refund_state: ProviderR
     )
     if paid is not None and paid.status == "succeeded" and refund_state.live is not tx.deployment.sandbox:
         gift = await donations.get(tx, ALL_PARTNERS, paid.donation_id)
-        await disbursements.enqueue_hold(
+        await disbursements.enqueue_disbursement_hold(
             tx,
             gift,
             refund_state.id,
@@ -247,7 +251,7 @@ async def _record_external_refund(tx: Tx, provider: str, refund_state: ProviderR
 async def enqueue_refresh(tx: Tx, provider_payment_id: str, provider_refund_id: str, due_at: datetime) -> None:
     """Enqueue a job that refreshes a refund from its provider."""
     await REFRESH.enqueue(
-        tx, RefreshRefund(provider_payment_id, provider_refund_id), unique_key=provider_refund_id, due_at=due_at
+        tx, RefreshRefundJob(provider_payment_id, provider_refund_id), unique_key=provider_refund_id, due_at=due_at
     )
 
 
@@ -355,9 +359,11 @@ def _facts(tx: Tx, refund: Refund) -> Mapping[str, str]:
 async def _release_donation(tx: Tx, donation: Donation, refund: Refund) -> Donation:
     """Make the rest of the donation available for disbursement after a refund has ended; returns the donation."""
     await queue.delete_dead_jobs(tx, SEND.name, str(refund.id))
-    await disbursements.enqueue_fill_disbursements(tx, Partner(donation.partner_id), donation.organisation_id)
+    await disbursements.enqueue_adding_donations_to_disbursements(
+        tx, Partner(donation.partner_id), donation.organisation_id
+    )
     return await donations.get(tx, ALL_PARTNERS, donation.id)
 
 
 async def _enqueue_sending(tx: Tx, refund: Refund) -> None:
-    await SEND.enqueue(tx, SendRefund(refund.id), unique_key=str(refund.id))
+    await SEND.enqueue(tx, SendRefundJob(refund.id), unique_key=str(refund.id))

@@ -116,7 +116,7 @@ class UnallocatedPayment:
         return is_posted_to_ledger(self.reason)
 
 
-class OperatorChoice(StrEnum):
+class UnallocatedPaymentResolution(StrEnum):
     """What an operator decided about an unallocated payment."""
 
     REFUND = "refund"
@@ -130,11 +130,11 @@ class OperatorChoice(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorDecision:
+class UnallocatedPaymentDecision:
     """An operator's decision about an unallocated payment, with its note."""
 
     unallocated_id: UUID
-    choice: OperatorChoice
+    choice: UnallocatedPaymentResolution
     note: str
     by: str
     at: datetime

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Final
 
 from almoner.giving.accounting.suspense import flows, service
-from almoner.giving.accounting.suspense.service import REFUND, RefundUnallocatedPayment
+from almoner.giving.accounting.suspense.service import REFUND, RefundUnallocatedPaymentJob
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure, RefundRefused
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext, TaskRegistry
@@ -20,7 +20,7 @@ _LONGEST_WAIT: Final = timedelta(hours=1)
 
 @provider_tasks.job(REFUND)
 async def refund_unallocated_payment(
-    provider: PaymentProvider, context: JobContext, job: DecodedJob[RefundUnallocatedPayment]
+    provider: PaymentProvider, context: JobContext, job: DecodedJob[RefundUnallocatedPaymentJob]
 ) -> Result:
     """Refund one unallocated payment.
 

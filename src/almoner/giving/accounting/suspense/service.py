@@ -14,12 +14,12 @@ from almoner.giving.accounting.suspense import domain, store
 from almoner.giving.accounting.suspense.domain import (
     BY_RULE,
     NoSuchUnallocatedPayment,
-    OperatorChoice,
-    OperatorDecision,
     RuleAction,
     UnallocatedPayment,
+    UnallocatedPaymentDecision,
     UnallocatedPaymentError,
     UnallocatedPaymentRefundedEvent,
+    UnallocatedPaymentResolution,
 )
 from almoner.giving.accounting.suspense.store import count_for_operators as count_for_operators
 from almoner.giving.accounting.suspense.store import list_applied_payment_ids as list_applied_payment_ids
@@ -37,13 +37,13 @@ from almoner.platform.jobs.queue import JobKind, NewJob
 from almoner.platform.observability.loggers import get_logger
 
 
-class RefundUnallocatedPayment(msgspec.Struct, frozen=True):
+class RefundUnallocatedPaymentJob(msgspec.Struct, frozen=True):
     """The unallocated payment to refund."""
 
     held: UUID
 
 
-REFUND: Final = JobKind("suspense.refund", RefundUnallocatedPayment)
+REFUND: Final = JobKind("suspense.refund", RefundUnallocatedPaymentJob)
 BATCH: Final = 100
 _SETTLED_CONSTRAINT: Final = "unallocated_payment_settled"
 """The constraint that a payment which has reached our bank account cannot be written off."""
@@ -129,14 +129,20 @@ async def begin_refund(tx: Tx, unallocated_payment_id: UUID, note: str, decided_
         )
     if locked.status == "refunding":
         await store.insert_decision(
-            tx, OperatorDecision(unallocated_payment_id, OperatorChoice.RETRY_REFUND, note, decided_by, tx.now)
+            tx,
+            UnallocatedPaymentDecision(
+                unallocated_payment_id, UnallocatedPaymentResolution.RETRY_REFUND, note, decided_by, tx.now
+            ),
         )
         await queue.enqueue_jobs(tx, [_refund_job(locked)])
         return locked
     _ensure_undecided(locked)
     _ensure_posted(locked)
     await store.insert_decision(
-        tx, OperatorDecision(unallocated_payment_id, OperatorChoice.REFUND, note, decided_by, tx.now)
+        tx,
+        UnallocatedPaymentDecision(
+            unallocated_payment_id, UnallocatedPaymentResolution.REFUND, note, decided_by, tx.now
+        ),
     )
     ledger.post_at_commit(tx, await _begin_refunds(tx, [locked], decided_by, note))
     return await get(tx, unallocated_payment_id)
@@ -158,8 +164,13 @@ async def record_manual_refund(
         transfers += ledger_domain.build_unallocated_payment_refund_started_transfers(
             locked.id, locked.provider, locked.money
         )
-    decided = OperatorDecision(
-        unallocated_payment_id, OperatorChoice.RECORD_MANUAL_REFUND, note, recorded_by, tx.now, provider_refund_id
+    decided = UnallocatedPaymentDecision(
+        unallocated_payment_id,
+        UnallocatedPaymentResolution.RECORD_MANUAL_REFUND,
+        note,
+        recorded_by,
+        tx.now,
+        provider_refund_id,
     )
     await store.insert_decision(tx, decided)
     try:
@@ -178,7 +189,10 @@ async def write_off(tx: Tx, unallocated_payment_id: UUID, note: str, decided_by:
     locked = await get_for_update(tx, unallocated_payment_id)
     _ensure_undecided(locked)
     await store.insert_decision(
-        tx, OperatorDecision(unallocated_payment_id, OperatorChoice.WRITE_OFF, note, decided_by, tx.now)
+        tx,
+        UnallocatedPaymentDecision(
+            unallocated_payment_id, UnallocatedPaymentResolution.WRITE_OFF, note, decided_by, tx.now
+        ),
     )
     try:
         transfers = await _write_off(tx, [locked], decided_by, note)
@@ -208,7 +222,10 @@ async def record_decision_to_apply(
     if locked.reason is UnallocatedReason.OTHER_CURRENCY:
         raise UnallocatedPaymentError(domain.OTHER_CURRENCY)
     await store.insert_decision(
-        tx, OperatorDecision(unallocated_payment_id, OperatorChoice.APPLY, note, decided_by, tx.now)
+        tx,
+        UnallocatedPaymentDecision(
+            unallocated_payment_id, UnallocatedPaymentResolution.APPLY, note, decided_by, tx.now
+        ),
     )
     return locked
 
@@ -237,7 +254,7 @@ async def record_refund(tx: Tx, unallocated_payment_id: UUID, provider_refund_id
         await _finish_refund(tx, locked, provider_refund_id, [])
 
 
-async def record_return_by_dispute(
+async def record_unallocated_payment_returned_by_dispute(
     tx: Tx, unallocated_payment: UnallocatedPayment, provider_dispute_id: str
 ) -> list[LedgerTransfer]:
     """Record that a dispute returned the money; returns the transfers to post.
@@ -301,7 +318,7 @@ async def _write_off(tx: Tx, due: list[UnallocatedPayment], by: str, note: str |
 
 
 def _refund_job(unallocated_payment: UnallocatedPayment) -> NewJob:
-    return REFUND.build_job(RefundUnallocatedPayment(unallocated_payment.id), unique_key=str(unallocated_payment.id))
+    return REFUND.build_job(RefundUnallocatedPaymentJob(unallocated_payment.id), unique_key=str(unallocated_payment.id))
 
 
 def _ensure_undecided(unallocated_payment: UnallocatedPayment) -> None:

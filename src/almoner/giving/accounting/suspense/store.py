@@ -9,9 +9,9 @@ from asyncpg import Record
 
 from almoner.giving.accounting.suspense.domain import (
     UNALLOCATED_PAYMENT,
-    OperatorChoice,
-    OperatorDecision,
     UnallocatedPayment,
+    UnallocatedPaymentDecision,
+    UnallocatedPaymentResolution,
 )
 from almoner.giving.checkout.payments.domain import UnallocatedReason
 from almoner.kit.money import Money
@@ -228,7 +228,7 @@ async def mark_refunded(tx: Tx, unallocated_payment_id: UUID, provider_refund_id
     )
 
 
-async def insert_decision(tx: Tx, decision: OperatorDecision) -> None:
+async def insert_decision(tx: Tx, decision: UnallocatedPaymentDecision) -> None:
     """Store an operator's decision with its note."""
     await tx.execute(
         """
@@ -246,7 +246,7 @@ async def insert_decision(tx: Tx, decision: OperatorDecision) -> None:
     )
 
 
-async def list_decisions(tx: Tx, unallocated_payment_ids: Sequence[UUID]) -> list[OperatorDecision]:
+async def list_decisions(tx: Tx, unallocated_payment_ids: Sequence[UUID]) -> list[UnallocatedPaymentDecision]:
     """List operators' decisions on these payments, oldest first."""
     rows = await tx.fetch(
         """
@@ -256,4 +256,4 @@ async def list_decisions(tx: Tx, unallocated_payment_ids: Sequence[UUID]) -> lis
         """,
         unallocated_payment_ids,
     )
-    return [OperatorDecision(row[0], OperatorChoice(row[1]), *row[2:]) for row in rows]
+    return [UnallocatedPaymentDecision(row[0], UnallocatedPaymentResolution(row[1]), *row[2:]) for row in rows]

@@ -14,8 +14,8 @@ from almoner.giving.banking.bank_statements.domain import (
     BankMovement,
     BankStatement,
     NewStatementLine,
-    OpenLineReason,
     ReferencedRecords,
+    UnreconciledLineReason,
 )
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import ReleasedFileTransfer
@@ -33,7 +33,7 @@ async def split_batch_booking(
 
     ``unsplit_match_result``: what the line matches by itself.
     """
-    if unsplit_match_result not in (OpenLineReason.UNKNOWN, OpenLineReason.AMBIGUOUS):
+    if unsplit_match_result not in (UnreconciledLineReason.UNKNOWN, UnreconciledLineReason.AMBIGUOUS):
         return False
     moved = line.movement
     end_to_end_ids = domain.find_end_to_end_ids(moved)
@@ -99,11 +99,11 @@ def _total_of(some: Sequence[ReleasedFileTransfer]) -> Money:
 
 
 def _single_movement(moved: BankMovement, one: ReleasedFileTransfer, rank: int) -> BankMovement:
-    sign = 1 if moved.minor > 0 else -1
+    sign = 1 if moved.amount_minor > 0 else -1
     reference = f"{moved.reference[: domain.MAX_REFERENCE - 8]}/{rank}"
     return replace(
         moved,
-        minor=sign * one.money.minor,
+        amount_minor=sign * one.money.minor,
         reference=reference,
         end_to_end_id=one.end_to_end_id,
         remittance_information=None,

@@ -86,7 +86,7 @@ def parse_statements(content: bytes, mapping: CsvStatementMapping) -> list[BankS
             closing_minor=None,
             sha256=digest,
             movements=tuple(moved),
-            export=True,
+            is_export=True,
             form="csv",
             rejected=tuple(rejected),
         )

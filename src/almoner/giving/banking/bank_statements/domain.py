@@ -64,7 +64,7 @@ class StatementError(Exception):
     """A statement cannot be imported, or a line cannot be reconciled; the message says why."""
 
 
-class OpenLineReason(StrEnum):
+class UnreconciledLineReason(StrEnum):
     """Why a statement line is not reconciled and waits for an operator."""
 
     UNKNOWN = "unknown"
@@ -87,18 +87,24 @@ class OpenLineReason(StrEnum):
 
 
 _SENTENCES: Final = {
-    OpenLineReason.UNKNOWN: "no reference of ours was found in the line",
-    OpenLineReason.SEEN_BEFORE: "another statement has already reported this movement",
-    OpenLineReason.POSSIBLE_DUPLICATE: "another statement has a similar movement: find out if it is the same money",
-    OpenLineReason.TAKEN_BACK: "the bank has reversed an earlier movement",
-    OpenLineReason.OTHER_AMOUNT: "the referenced record has a different amount",
-    OpenLineReason.OTHER_CURRENCY: "the referenced record has a different currency",
-    OpenLineReason.OTHER_STATE: "the referenced record is already settled, paid or returned, or has not been sent yet",
-    OpenLineReason.AMBIGUOUS: "the line refers to more than one record",
-    OpenLineReason.MATCHED_BEFORE: "the referenced record already has another line: it may have been paid twice",
-    OpenLineReason.REFUSED: "the line could not be booked",
-    OpenLineReason.UNCONFIRMED: "the disbursement is in no released file: confirm that it was paid first",
-    OpenLineReason.REOPENED: "an operator undid the earlier decision: match or dismiss the line",
+    UnreconciledLineReason.UNKNOWN: "no reference of ours was found in the line",
+    UnreconciledLineReason.SEEN_BEFORE: "another statement has already reported this movement",
+    UnreconciledLineReason.POSSIBLE_DUPLICATE: (
+        "another statement has a similar movement: find out if it is the same money"
+    ),
+    UnreconciledLineReason.TAKEN_BACK: "the bank has reversed an earlier movement",
+    UnreconciledLineReason.OTHER_AMOUNT: "the referenced record has a different amount",
+    UnreconciledLineReason.OTHER_CURRENCY: "the referenced record has a different currency",
+    UnreconciledLineReason.OTHER_STATE: (
+        "the referenced record is already settled, paid or returned, or has not been sent yet"
+    ),
+    UnreconciledLineReason.AMBIGUOUS: "the line refers to more than one record",
+    UnreconciledLineReason.MATCHED_BEFORE: (
+        "the referenced record already has another line: it may have been paid twice"
+    ),
+    UnreconciledLineReason.REFUSED: "the line could not be booked",
+    UnreconciledLineReason.UNCONFIRMED: "the disbursement is in no released file: confirm that it was paid first",
+    UnreconciledLineReason.REOPENED: "an operator undid the earlier decision: match or dismiss the line",
 }
 
 
@@ -120,7 +126,7 @@ class BankMovement:
     """
 
     booked_on: date
-    minor: int
+    amount_minor: int
     currency: str
     reference: str
     end_to_end_id: str | None
@@ -132,7 +138,7 @@ class BankMovement:
     @property
     def money(self) -> Money:
         """The absolute amount."""
-        return Money(abs(self.minor), self.currency)
+        return Money(abs(self.amount_minor), self.currency)
 
     @property
     def reference_search_text(self) -> str:
@@ -140,14 +146,14 @@ class BankMovement:
         return " ".join(part for part in (self.end_to_end_id, self.remittance_information) if part)
 
     @property
-    def identity_without_texts(self) -> tuple[date, int, str, str, str | None, str | None]:
+    def deduplication_key_without_texts(self) -> tuple[date, int, str, str, str | None, str | None]:
         """The non-personal fields that identify a movement after its texts were erased."""
-        return self.booked_on, self.minor, self.currency, self.reference, self.end_to_end_id, self.return_reason
+        return self.booked_on, self.amount_minor, self.currency, self.reference, self.end_to_end_id, self.return_reason
 
     @property
-    def bank_key(self) -> tuple[date, int, str, bool]:
+    def deduplication_key(self) -> tuple[date, int, str, bool]:
         """The bank's key of the movement; several movements may share one."""
-        return self.booked_on, self.minor, self.reference, self.reversal
+        return self.booked_on, self.amount_minor, self.reference, self.reversal
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +182,7 @@ class BankStatement:
     sha256: bytes
     movements: tuple[BankMovement, ...]
     ends_on: date | None = None
-    export: bool = False
+    is_export: bool = False
     sequence: str | None = None
     form: str | None = None
     rejected: tuple[str, ...] = ()
@@ -199,7 +205,7 @@ class BankLine:
     account: str
     movement: BankMovement
     status: LineStatus
-    reason: OpenLineReason | None
+    reason: UnreconciledLineReason | None
     matched_as: MatchedAs | None
     since: datetime
     booking_error: str | None = None
@@ -245,7 +251,7 @@ class LineFilters:
     """Filters of a list of statement lines; None: not filtered. ``amounts_minor``: amounts, incoming or outgoing."""
 
     status: LineStatus | None = None
-    reason: OpenLineReason | None = None
+    reason: UnreconciledLineReason | None = None
     account: str | None = None
     amounts_minor: Sequence[int] | None = None
     booked_on: date | None = None
@@ -262,7 +268,7 @@ class MatchProposal:
     kind: Literal["request", "donation", "provider_payout", "disbursement"]
     record_id: UUID
     name: str
-    minor: int
+    expected_minor: int
     currency: str
     is_referenced: bool
     line_amount_minor: int
@@ -270,10 +276,10 @@ class MatchProposal:
     @property
     def difference_minor(self) -> int:
         """The line's amount minus the record's amount."""
-        return self.line_amount_minor - self.minor
+        return self.line_amount_minor - self.expected_minor
 
 
-def ensure_combination_fits(movement: BankMovement, requests: Sequence[DonationRequest]) -> None:
+def ensure_requests_match_transaction(movement: BankMovement, requests: Sequence[DonationRequest]) -> None:
     """Check that one movement pays exactly what is left to pay of several requests. Raises StatementError."""
     if not 1 <= len({one.id for one in requests}) == len(requests) <= MAX_COMBINED:
         raise StatementError(f"Enter up to {MAX_COMBINED} different donation requests.")
@@ -282,7 +288,7 @@ def ensure_combination_fits(movement: BankMovement, requests: Sequence[DonationR
     if paid := [one.reference for one in requests if not one.outstanding_minor]:
         raise StatementError(f"The donation request {paid[0]} is already paid.")
     total = sum(one.outstanding_minor for one in requests)
-    if total != movement.minor or {one.money.currency for one in requests} != {movement.currency}:
+    if total != movement.amount_minor or {one.money.currency for one in requests} != {movement.currency}:
         raise StatementError("The amounts left to pay of the donation requests do not add up to the line.")
 
 
@@ -412,7 +418,7 @@ class ReferencedRecords:
     payments: Sequence[Payment] = ()
     provider_payouts: Sequence[ProviderPayout] = ()
     disbursements: Sequence[Disbursement] = ()
-    duplicate_reason: OpenLineReason | None = None
+    duplicate_reason: UnreconciledLineReason | None = None
     matched_records: AbstractSet[tuple[MatchedAs, UUID]] = frozenset()
     released: AbstractSet[UUID] = frozenset()
 
@@ -442,9 +448,9 @@ def reject_unbookable_lines(statement: BankStatement, latest_booking_date: date)
 
 
 def _line_problem(one: BankMovement, statement: BankStatement, latest: date) -> str | None:
-    if not one.minor:
+    if not one.amount_minor:
         return "it has an amount of zero"
-    if abs(one.minor) > MAX_MINOR:
+    if abs(one.amount_minor) > MAX_MINOR:
         return "the amount is too large"
     if one.booked_on > latest:
         return f"the booking date {one.booked_on} is more than {DAYS_AHEAD} days in the future"
@@ -463,7 +469,7 @@ def find_statement_problems(statement: BankStatement) -> list[str]:
     if statement.rejected and not statement.movements:
         return [*found, *statement.rejected]
     if statement.opening_minor is not None and statement.closing_minor is not None and not statement.rejected:
-        moved = sum(one.minor for one in statement.movements)
+        moved = sum(one.amount_minor for one in statement.movements)
         if statement.opening_minor + moved != statement.closing_minor:
             found.append(
                 f"the lines add up to {_decimal(moved, statement)}, but the balances differ by "
@@ -486,27 +492,27 @@ def find_new_lines(statement: BankStatement, existing_movements: Sequence[BankMo
     arbitrary.
     """
     # Exact repeats are matched first, so that of several equal movements only those not yet stored are new.
-    same, left = Counter(existing_movements), Counter(one.identity_without_texts for one in existing_movements)
+    same, left = Counter(existing_movements), Counter(one.deduplication_key_without_texts for one in existing_movements)
     unsure: list[tuple[int, BankMovement]] = []
     for position, one in enumerate(statement.movements, 1):
         if same[one]:
             same[one] -= 1
-            left[one.identity_without_texts] -= 1
+            left[one.deduplication_key_without_texts] -= 1
         else:
             unsure.append((position, one))
     new: list[tuple[int, BankMovement]] = []
     for position, one in unsure:
-        if left[one.identity_without_texts] > 0:
-            left[one.identity_without_texts] -= 1
+        if left[one.deduplication_key_without_texts] > 0:
+            left[one.deduplication_key_without_texts] -= 1
         else:
             new.append((position, one))
-    if new and not statement.export:
+    if new and not statement.is_export:
         _ensure_nothing_gone(statement, [one for _, one in new], list(left.elements()))
-    counts = Counter(one.bank_key for one in existing_movements)
+    counts = Counter(one.deduplication_key for one in existing_movements)
     lines = []
     for position, one in new:
-        counts[one.bank_key] += 1
-        lines.append(NewStatementLine(position, one, counts[one.bank_key]))
+        counts[one.deduplication_key] += 1
+        lines.append(NewStatementLine(position, one, counts[one.deduplication_key]))
     return lines
 
 
@@ -561,7 +567,7 @@ def contains_donation_reference(text: str) -> bool:
 
 def possible_duplicate_reason(
     movement: BankMovement, similar_movements: Sequence[tuple[bool, BankMovement]]
-) -> OpenLineReason | None:
+) -> UnreconciledLineReason | None:
     """Why the movement may be a duplicate of ``similar_movements`` lines; None if it is not.
 
     A movement that names other records of ours is not a duplicate.
@@ -574,7 +580,7 @@ def possible_duplicate_reason(
     ]
     if not same:
         return None
-    return OpenLineReason.SEEN_BEFORE if any(same) else OpenLineReason.POSSIBLE_DUPLICATE
+    return UnreconciledLineReason.SEEN_BEFORE if any(same) else UnreconciledLineReason.POSSIBLE_DUPLICATE
 
 
 def _references(movement: BankMovement) -> set[str]:
@@ -585,7 +591,7 @@ def _references(movement: BankMovement) -> set[str]:
 
 def match_movement(
     movement: BankMovement, referenced_records: ReferencedRecords
-) -> tuple[MatchedAs, MatchTarget] | OpenLineReason:
+) -> tuple[MatchedAs, MatchTarget] | UnreconciledLineReason:
     """The record that a movement belongs to, or why an operator must decide; only certain matches.
 
     A payment of a request or a donation may have any amount: what exceeds it is held as an unallocated payment
@@ -598,50 +604,56 @@ def match_movement(
         *referenced_records.provider_payouts,
         *referenced_records.disbursements,
     ]
-    if movement.reversal and movement.minor < 0:  # a reversal is never a duplicate of the movement that it reverses
-        return OpenLineReason.TAKEN_BACK
+    if (
+        movement.reversal and movement.amount_minor < 0
+    ):  # a reversal is never a duplicate of the movement that it reverses
+        return UnreconciledLineReason.TAKEN_BACK
     if referenced_records.duplicate_reason is not None:
         return referenced_records.duplicate_reason
     if not things:
-        return OpenLineReason.UNKNOWN
+        return UnreconciledLineReason.UNKNOWN
     if len(things) > 1:
-        return OpenLineReason.AMBIGUOUS
+        return UnreconciledLineReason.AMBIGUOUS
     found = _match_target(movement, things[0])
-    if isinstance(found, OpenLineReason):
+    if isinstance(found, UnreconciledLineReason):
         return found
     matched_as, thing = found
     if (matched_as, thing.id) in referenced_records.matched_records:
-        return OpenLineReason.MATCHED_BEFORE
+        return UnreconciledLineReason.MATCHED_BEFORE
     if matched_as == "disbursement" and isinstance(thing, Disbursement):
         return _outgoing_mismatch(thing, referenced_records) or found
     return found
 
 
-def _outgoing_mismatch(disbursement: Disbursement, named: ReferencedRecords) -> OpenLineReason | None:
+def _outgoing_mismatch(disbursement: Disbursement, named: ReferencedRecords) -> UnreconciledLineReason | None:
     """Why an outgoing movement is not certainly this disbursement. Its return may be reported first."""
     if disbursement.status == "SENT" and disbursement.id not in named.released:
-        return OpenLineReason.UNCONFIRMED
+        return UnreconciledLineReason.UNCONFIRMED
     back = disbursement.status == "RETURNED" and ("disbursement_return", disbursement.id) not in named.matched_records
-    return OpenLineReason.OTHER_STATE if back else None
+    return UnreconciledLineReason.OTHER_STATE if back else None
 
 
-def _match_target(movement: BankMovement, thing: MatchTarget) -> tuple[MatchedAs, MatchTarget] | OpenLineReason:
-    came = movement.minor > 0
+def _match_target(movement: BankMovement, thing: MatchTarget) -> tuple[MatchedAs, MatchTarget] | UnreconciledLineReason:
+    came = movement.amount_minor > 0
     if isinstance(thing, Payment):
         return ("donation", thing) if came else ("donation_refund", thing)
     if movement.currency != (thing.currency if isinstance(thing, ProviderPayout) else thing.money.currency):
-        return OpenLineReason.OTHER_CURRENCY
+        return UnreconciledLineReason.OTHER_CURRENCY
     if isinstance(thing, DonationRequest):
         ready = came and thing.status != "PAID" and not thing.adding_donations
-        return ("request", thing) if ready else OpenLineReason.OTHER_STATE
+        return ("request", thing) if ready else UnreconciledLineReason.OTHER_STATE
     if isinstance(thing, ProviderPayout):
-        return ("settlement", thing) if movement.minor == thing.net_minor else OpenLineReason.OTHER_AMOUNT
+        return (
+            ("settlement", thing) if movement.amount_minor == thing.net_minor else UnreconciledLineReason.OTHER_AMOUNT
+        )
     if movement.money != thing.money:
-        return OpenLineReason.OTHER_AMOUNT
+        return UnreconciledLineReason.OTHER_AMOUNT
     if came:
         return (
             ("disbursement_return", thing)
             if thing.status in {"SENT", "PAID", "RETURNED"}
-            else OpenLineReason.OTHER_STATE
+            else UnreconciledLineReason.OTHER_STATE
         )
-    return ("disbursement", thing) if thing.status in {"SENT", "PAID", "RETURNED"} else OpenLineReason.OTHER_STATE
+    return (
+        ("disbursement", thing) if thing.status in {"SENT", "PAID", "RETURNED"} else UnreconciledLineReason.OTHER_STATE
+    )

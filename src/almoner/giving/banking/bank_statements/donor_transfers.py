@@ -16,7 +16,7 @@ from almoner.giving.accounting.settlements.domain import SettlementLine, Settlem
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
 from almoner.giving.banking.bank_statements import domain, store
-from almoner.giving.banking.bank_statements.domain import BankLine, OpenLineReason, StatementError
+from almoner.giving.banking.bank_statements.domain import BankLine, StatementError, UnreconciledLineReason
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.payments import service as payments
@@ -40,7 +40,7 @@ _BACK: Final = frozenset({"refunded", "sent"})
 _GOING: Final = frozenset({"refunding", "pending"}) | _BACK
 
 
-async def book_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
+async def book_donor_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
     """Book a transfer with a donation's reference: it pays the donation or becomes unallocated.
 
     Raises StatementError if the ledger refuses it.
@@ -63,7 +63,7 @@ async def book_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
     return await _book_settlement(tx, line, SettlementLineKind.PAYMENT, found.id)
 
 
-async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLineReason:
+async def book_returned_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | UnreconciledLineReason:
     """Book an outgoing transfer with a donation's reference as the oldest refund of this amount.
 
     Raises StatementError if the ledger refuses it.
@@ -82,11 +82,11 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
     if not (going := await _outgoing_refunds(tx, reference, locked, given)):
         ended = {one.status for one in known}
         return (
-            OpenLineReason.MATCHED_BEFORE
+            UnreconciledLineReason.MATCHED_BEFORE
             if ended & _BACK
-            else OpenLineReason.OTHER_STATE
+            else UnreconciledLineReason.OTHER_STATE
             if ended
-            else OpenLineReason.OTHER_AMOUNT
+            else UnreconciledLineReason.OTHER_AMOUNT
         )
     # Refunds with one reference and amount go to one donor, so the oldest will do, unless an operator has already
     # recorded the bank's name of one.

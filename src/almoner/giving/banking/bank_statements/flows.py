@@ -157,7 +157,7 @@ async def _match_previewed_line(tx: Tx, line_id: UUID) -> str | None:
     """Match a line; why it was refused, if so."""
     try:
         async with tx.savepoint():
-            await service.match_open_line(tx, line_id)
+            await service.match_unreconciled_line(tx, line_id)
     except service.REFUSALS as error:
         return service.booking_error_text(error)
     return None
@@ -176,7 +176,7 @@ def _oldest_first(one: BankStatement) -> tuple[str, date]:
 
 async def _open_lines_page(db: Database, after: UUID | None) -> list[UUID]:
     async with db.read() as tx:
-        return await service.list_open_line_ids(tx, after)
+        return await service.list_unreconciled_line_ids(tx, after)
 
 
 async def _match_line(db: Database, line_id: UUID) -> bool:
@@ -185,7 +185,7 @@ async def _match_line(db: Database, line_id: UUID) -> bool:
     for _ in range(MAX_ATTEMPTS):
         try:
             async with db.write() as tx:
-                return await service.match_open_line(tx, line_id)
+                return await service.match_unreconciled_line(tx, line_id)
         except (DeadlockDetectedError, SerializationError):
             continue
         except service.REFUSALS as error:

@@ -30,11 +30,11 @@ async def propose_matches(
 ) -> list[MatchProposal]:
     """Propose a limited number of matches, most likely first. ``referenced_records``: the references in the line."""
     moved = line.movement
-    unpaid = await _unpaid_requests(tx, moved) if moved.minor > 0 else []
+    unpaid = await _unpaid_requests(tx, moved) if moved.amount_minor > 0 else []
     found = [*_named_in(moved, referenced_records), *await _of_amount(tx, moved, unpaid)]
     found += await _provider_payouts(tx, moved)
     taken = await store.find_matched_records(tx, [one.record_id for one in found if one.kind == "disbursement"])
-    matched_as = "disbursement_return" if moved.minor > 0 else "disbursement"
+    matched_as = "disbursement_return" if moved.amount_minor > 0 else "disbursement"
     free = [one for one in found if one.kind != "disbursement" or (matched_as, one.record_id) not in taken]
     unique = {(one.kind, one.record_id): one for one in reversed(free)}
     combined = _combined_requests(moved, unpaid, {one.id for one in referenced_records.donation_requests})
@@ -45,11 +45,11 @@ async def propose_matches(
 def _named_in(moved: BankMovement, named: ReferencedRecords) -> list[MatchProposal]:
     found = [_request(moved, one, is_named=True) for one in named.donation_requests]
     found += [
-        MatchProposal("donation", one.donation_id, "", one.money.minor, one.money.currency, True, moved.minor)
+        MatchProposal("donation", one.donation_id, "", one.money.minor, one.money.currency, True, moved.amount_minor)
         for one in named.payments
     ]
     found += [
-        MatchProposal("provider_payout", one.id, one.reference, one.net_minor, one.currency, True, moved.minor)
+        MatchProposal("provider_payout", one.id, one.reference, one.net_minor, one.currency, True, moved.amount_minor)
         for one in named.provider_payouts
     ]
     return found + [_disbursement(moved, one, is_named=True) for one in named.disbursements]
@@ -57,20 +57,22 @@ def _named_in(moved: BankMovement, named: ReferencedRecords) -> list[MatchPropos
 
 def _request(moved: BankMovement, one: DonationRequest, *, is_named: bool) -> MatchProposal:
     return MatchProposal(
-        "request", one.id, one.reference, one.outstanding_minor, one.money.currency, is_named, moved.minor
+        "request", one.id, one.reference, one.outstanding_minor, one.money.currency, is_named, moved.amount_minor
     )
 
 
 def _disbursement(moved: BankMovement, one: Disbursement, *, is_named: bool) -> MatchProposal:
-    minor = one.money.minor if moved.minor > 0 else -one.money.minor
-    return MatchProposal("disbursement", one.id, one.end_to_end_id, minor, one.money.currency, is_named, moved.minor)
+    minor = one.money.minor if moved.amount_minor > 0 else -one.money.minor
+    return MatchProposal(
+        "disbursement", one.id, one.end_to_end_id, minor, one.money.currency, is_named, moved.amount_minor
+    )
 
 
 async def _of_amount(tx: Tx, moved: BankMovement, unpaid: Sequence[DonationRequest]) -> list[MatchProposal]:
-    if moved.minor > 0:
+    if moved.amount_minor > 0:
         requests = [_request(moved, one, is_named=False) for one in unpaid]
         return [
-            *(one for one in requests if abs(one.difference_minor) * _NEAR <= moved.minor),
+            *(one for one in requests if abs(one.difference_minor) * _NEAR <= moved.amount_minor),
             *await _donations(tx, moved),
             *await _disbursements(tx, moved, "SENT", "PAID"),
         ]
@@ -87,18 +89,18 @@ def _combined_requests(
     moved: BankMovement, unpaid: Sequence[DonationRequest], named: AbstractSet[UUID]
 ) -> list[MatchProposal]:
     """Two or three requests of one partner that the line pays together."""
-    smaller = [one for one in unpaid if one.outstanding_minor < moved.minor]
+    smaller = [one for one in unpaid if one.outstanding_minor < moved.amount_minor]
     return [
         MatchProposal(
             "request",
             requests[0].id,
             ", ".join(one.reference for one in requests),
-            moved.minor,
+            moved.amount_minor,
             moved.currency,
             all(one.id in named for one in requests),
-            moved.minor,
+            moved.amount_minor,
         )
-        for requests in islice(_combinations(smaller[:_COMBINED], moved.minor), _MAX_COMBINATIONS)
+        for requests in islice(_combinations(smaller[:_COMBINED], moved.amount_minor), _MAX_COMBINATIONS)
     ]
 
 
@@ -123,7 +125,7 @@ def _combinations(requests: Sequence[DonationRequest], total_minor: int) -> Iter
 
 async def _donations(tx: Tx, moved: BankMovement) -> list[MatchProposal]:
     return [
-        MatchProposal("donation", one.donation_id, "", one.money.minor, one.money.currency, False, moved.minor)
+        MatchProposal("donation", one.donation_id, "", one.money.minor, one.money.currency, False, moved.amount_minor)
         for one in await payments.list_open_payments_by_amount(tx, BANK_TRANSFER, moved.money, _LOOKED_AT)
     ]
 
@@ -139,7 +141,7 @@ async def _disbursements(tx: Tx, moved: BankMovement, *statuses: DisbursementSta
 async def _refunds(tx: Tx, moved: BankMovement) -> list[MatchProposal]:
     pending = await refunds.list_for_operators(tx, "pending", BANK_TRANSFER, None, _LOOKED_AT)
     return [
-        MatchProposal("donation", one.donation_id, "", -one.money.minor, one.money.currency, False, moved.minor)
+        MatchProposal("donation", one.donation_id, "", -one.money.minor, one.money.currency, False, moved.amount_minor)
         for one in pending
         if one.money == moved.money
     ]
@@ -154,9 +156,9 @@ async def _provider_payouts(tx: Tx, moved: BankMovement) -> Sequence[MatchPropos
             one.payout.net_minor,
             one.payout.currency,
             False,
-            moved.minor,
+            moved.amount_minor,
         )
         for one in await store.list_missing_provider_payouts(tx, _LOOKED_AT)
         if one.payout.currency == moved.currency
     ]
-    return [one for one in found if abs(one.difference_minor) * _NEAR <= abs(moved.minor)]
+    return [one for one in found if abs(one.difference_minor) * _NEAR <= abs(moved.amount_minor)]

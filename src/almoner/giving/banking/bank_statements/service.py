@@ -38,12 +38,12 @@ from almoner.giving.banking.bank_statements.domain import (
     MatchProposal,
     MatchTarget,
     MissingProviderPayout,
-    OpenLineReason,
     ReferencedRecords,
     StatementError,
     StatementGap,
     StatementUpload,
     UnreconciledItem,
+    UnreconciledLineReason,
 )
 from almoner.giving.banking.bank_statements.store import count_lines as count_lines
 from almoner.giving.banking.bank_statements.store import (
@@ -162,7 +162,7 @@ async def store_statement(tx: Tx, statement: BankStatement, *, imported_by: str)
     account, name = statement.account, statement.reference
     await store.lock_account(tx, account)
     recurrence, parts = await store.load_statement_number_and_file_count(tx, statement)
-    if statement.export and (days := statement.date_range):
+    if statement.is_export and (days := statement.date_range):
         known = await store.list_movements_imported_from_account_exports(tx, account, statement.currency, *days)
     else:
         known = await store.list_stored_movements_of_statement(tx, account, name, recurrence) if parts else []
@@ -210,9 +210,9 @@ async def delete_upload(tx: Tx, upload_id: UUID) -> None:
         raise NotFound
 
 
-async def list_open_line_ids(tx: Tx, after: UUID | None) -> list[UUID]:
+async def list_unreconciled_line_ids(tx: Tx, after: UUID | None) -> list[UUID]:
     """Unreconciled lines, oldest first, after the given one."""
-    return await store.list_open_line_ids(tx, after, PAGE_SIZE)
+    return await store.list_unreconciled_line_ids(tx, after, PAGE_SIZE)
 
 
 async def record_gap_explanation(tx: Tx, statement_id: UUID, *, note: str, explained_by: str) -> None:
@@ -256,7 +256,7 @@ def _unbooked_item(one: UnmatchedSettlementLine) -> UnreconciledItem:
 
 def _open_line_item(tx: Tx, line: BankLine) -> UnreconciledItem:
     why = line.reason.description if line.reason else ""
-    money = line.movement.minor, line.movement.currency
+    money = line.movement.amount_minor, line.movement.currency
     return UnreconciledItem(
         "bank_statement_line", line.since, line.account, tx.ids.encode("bankline", line.id), *money, why
     )
@@ -305,22 +305,26 @@ async def book_sandbox_transfer(tx: Tx, money: Money, remittance_information: st
     for line_id in await store.list_line_ids_of_statement(tx, _SANDBOX, name):
         try:
             async with tx.savepoint():
-                await match_open_line(tx, line_id)
+                await match_unreconciled_line(tx, line_id)
         except REFUSALS as refused:
             await record_booking_error(tx, line_id, booking_error_text(refused))
 
 
-async def match_open_line(tx: Tx, line_id: UUID) -> bool:
+async def match_unreconciled_line(tx: Tx, line_id: UUID) -> bool:
     """Reconcile an open line if its match is certain; False if not. May raise one of ``REFUSALS``.
 
     A collective booking of many disbursements is split into one open line for each.
     """
     line = await _lock_line(tx, line_id)
-    if line.status != "open" or line.reason is OpenLineReason.REOPENED:
+    if line.status != "open" or line.reason is UnreconciledLineReason.REOPENED:
         return False
     await store.lock_movements_of_same_day_and_amount(tx, line)
     moved = line.movement
-    if moved.minor > 0 and not moved.reversal and (noted := await store.find_manually_recorded_payment_id(tx, line)):
+    if (
+        moved.amount_minor > 0
+        and not moved.reversal
+        and (noted := await store.find_manually_recorded_payment_id(tx, line))
+    ):
         await store.mark_matched(tx, line.id, "request", noted, BY_RULE)
         return True
     named, is_distinct = await _load_references(tx, line)
@@ -330,23 +334,23 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
     if await batch_bookings.split_batch_booking(tx, line, named, found):
         return True
     if (
-        found is OpenLineReason.TAKEN_BACK and line.reason is not found
+        found is UnreconciledLineReason.TAKEN_BACK and line.reason is not found
     ):  # so that on the first attempt an operator may release it meanwhile
         await donor_transfers.hold_disbursements_of_reversed_donations(
             tx, line, [*named.payments, *await _reversed_payments(tx, line)]
         )
-    if found is OpenLineReason.OTHER_STATE and line.reason is not found:
+    if found is UnreconciledLineReason.OTHER_STATE and line.reason is not found:
         await _hold_returned_money(tx, line, named)
-    why = found if isinstance(found, OpenLineReason) else await _apply_match(tx, line, *found, BY_RULE)
+    why = found if isinstance(found, UnreconciledLineReason) else await _apply_match(tx, line, *found, BY_RULE)
     if why is not None:
-        await store.record_open_reason(tx, line.id, why)
+        await store.record_unreconciled_reason(tx, line.id, why)
     return why is None
 
 
 async def _hold_returned_money(tx: Tx, line: BankLine, named: ReferencedRecords) -> None:
     """Hold returned disbursements whose return no line shows: their donations might be paid twice."""
     for one in named.disbursements:
-        if line.movement.minor < 0 and one.status == "RETURNED":
+        if line.movement.amount_minor < 0 and one.status == "RETURNED":
             names = tx.ids.encode("bankline", line.id), tx.ids.encode("disbursement", one.id)
             note = f"{names[0]}: the bank booked {names[1]}, which is RETURNED here, but has not reported its return"
             scope = Partner(one.partner_id)
@@ -369,7 +373,7 @@ async def record_booking_error(tx: Tx, line_id: UUID, reason: str) -> bool:
     line, refusal = await _lock_line(tx, line_id), reason[: domain.MAX_REMITTANCE_TEXT] or "no reason given"
     if line.status != "open" or line.booking_error == refusal:
         return False
-    await store.record_open_reason(tx, line.id, OpenLineReason.REFUSED, refusal)
+    await store.record_unreconciled_reason(tx, line.id, UnreconciledLineReason.REFUSED, refusal)
     return True
 
 
@@ -416,7 +420,7 @@ async def _reversed_payments(tx: Tx, line: BankLine) -> list[Payment]:
 
 async def _apply_match(
     tx: Tx, line: BankLine, matched_as: MatchedAs, thing: MatchTarget, by: str
-) -> OpenLineReason | None:
+) -> UnreconciledLineReason | None:
     """Book a match; or why it is not possible. A worker updates a disbursement's donations beyond the first batch."""
     if isinstance(thing, DonationRequest):
         called = line.movement.reference
@@ -428,12 +432,12 @@ async def _apply_match(
         await store.mark_matched(tx, line.id, "request", made.id, by)
         return None
     if isinstance(thing, Payment):
-        taken = await (donor_transfers.book_transfer if matched_as == "donation" else donor_transfers.book_refund)(
-            tx, line, thing
-        )
-        if not isinstance(taken, OpenLineReason):
+        taken = await (
+            donor_transfers.book_donor_transfer if matched_as == "donation" else donor_transfers.book_returned_refund
+        )(tx, line, thing)
+        if not isinstance(taken, UnreconciledLineReason):
             await store.mark_matched(tx, line.id, matched_as, taken, by)
-        return taken if isinstance(taken, OpenLineReason) else None
+        return taken if isinstance(taken, UnreconciledLineReason) else None
     await store.mark_matched(tx, line.id, matched_as, thing.id, by)
     if isinstance(thing, Disbursement):
         await _apply_to_disbursement(tx, line, matched_as, thing, by)
@@ -451,15 +455,15 @@ async def _apply_to_disbursement(
         await disbursements.mark_returned(tx, disbursement.id, reason, recorded_by=by)
 
 
-async def assign_line_to_request(tx: Tx, line_id: UUID, request_id: UUID, *, assigned_by: str) -> None:
+async def assign_line_to_donation_request(tx: Tx, line_id: UUID, request_id: UUID, *, assigned_by: str) -> None:
     """Reconcile a line with a donation request on an operator's decision. Raises NotFound, StatementError."""
     line = await _lock_open_line(tx, line_id)
-    if line.movement.minor < 0:
+    if line.movement.amount_minor < 0:
         raise StatementError("The line is an outgoing payment, so it cannot pay a donation request.")
     await _assign_line(tx, line, "request", await donation_requests.get(tx, ALL_PARTNERS, request_id), assigned_by)
 
 
-async def assign_line_to_named_requests(tx: Tx, line_id: UUID, entered: str, *, assigned_by: str) -> None:
+async def assign_line_to_donation_requests(tx: Tx, line_id: UUID, entered: str, *, assigned_by: str) -> None:
     """Reconcile a line with donation requests, by their references or IDs, on an operator's decision.
 
     ``entered``: as typed, separated by commas or spaces.
@@ -470,9 +474,9 @@ async def assign_line_to_named_requests(tx: Tx, line_id: UUID, entered: str, *, 
     names = entered.replace(",", " ").split()
     found = [await _find_named_request(tx, name) for name in names[: domain.MAX_COMBINED + 1]]
     if len(found) != 1:
-        domain.ensure_combination_fits((await get_line_details(tx, line_id)).line.movement, found)
+        domain.ensure_requests_match_transaction((await get_line_details(tx, line_id)).line.movement, found)
     first, *others = sorted(found, key=lambda one: one.id)  # everybody locks them in this order
-    await assign_line_to_request(tx, line_id, first.id, assigned_by=assigned_by)
+    await assign_line_to_donation_request(tx, line_id, first.id, assigned_by=assigned_by)
     payment_id, note = (await get_line_details(tx, line_id)).target, f"one bank transfer: {', '.join(names)}"
     left = 0
     for other in others:
@@ -509,7 +513,9 @@ async def assign_line_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, a
     payment = await bank_transfers.find_newest_transfer_payment(tx, await donations.get(tx, ALL_PARTNERS, donation_id))
     if payment is None:
         raise StatementError("The donor of this donation did not choose to pay by bank transfer.")
-    await _assign_line(tx, line, "donation" if line.movement.minor > 0 else "donation_refund", payment, assigned_by)
+    await _assign_line(
+        tx, line, "donation" if line.movement.amount_minor > 0 else "donation_refund", payment, assigned_by
+    )
 
 
 async def assign_line_to_provider_payout(
@@ -548,7 +554,7 @@ async def _assign_checked(tx: Tx, line: BankLine, named: ReferencedRecords, by: 
     found = domain.match_movement(
         line.movement, replace(named, matched_records=await store.find_matched_records(tx, things))
     )
-    if isinstance(found, OpenLineReason):
+    if isinstance(found, UnreconciledLineReason):
         raise StatementError(f"The line cannot be matched to this record: {found.description}")
     await _assign_line(tx, line, *found, by)
 

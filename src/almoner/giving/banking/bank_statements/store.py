@@ -17,8 +17,8 @@ from almoner.giving.banking.bank_statements.domain import (
     MatchedAs,
     MissingProviderPayout,
     NewStatementLine,
-    OpenLineReason,
     ProviderPayout,
+    UnreconciledLineReason,
 )
 from almoner.giving.checkout.payments.domain import UnallocatedReason
 from almoner.platform.database import keyset
@@ -46,7 +46,7 @@ _TARGET_COLUMN: Final = {
 
 
 def _line(row: Record) -> BankLine:
-    reason = OpenLineReason(row["reason"]) if row["reason"] else None
+    reason = UnreconciledLineReason(row["reason"]) if row["reason"] else None
     return BankLine(row[0], row[1], BankMovement(*row[2:11]), row["status"], reason, *row[13:17])
 
 
@@ -60,7 +60,7 @@ async def lock_movements_of_same_day_and_amount(tx: Tx, line: BankLine) -> None:
     await tx.execute(
         "select pg_advisory_xact_lock(hashtextextended('bank movement ' || $1::text || ' ' || $2::text, 0))",
         line.account,
-        f"{line.movement.booked_on} {line.movement.minor}",
+        f"{line.movement.booked_on} {line.movement.amount_minor}",
     )
 
 
@@ -161,7 +161,7 @@ async def insert(
         number_and_part[1],
         first,
         last,
-        statement.export,
+        statement.is_export,
         number_and_part[0],
         statement.sequence,
         statement.form,
@@ -191,7 +191,7 @@ async def _insert_lines(tx: Tx, statement_id: UUID, new: BankStatement, lines: S
         tx.now,
         [tx.new_id() for _ in moved],
         [one.booked_on for one in moved],
-        [one.minor for one in moved],
+        [one.amount_minor for one in moved],
         [one.reference for one in moved],
         [one.end_to_end_id for one in moved],
         [one.counterparty for one in moved],
@@ -208,7 +208,7 @@ _OPEN_LINES: Final = (
 )
 
 
-async def list_open_line_ids(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
+async def list_unreconciled_line_ids(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
     """Open lines after the given one, oldest first."""
     return [row[0] for row in await tx.fetch(_OPEN_LINES, after, limit)]
 
@@ -401,7 +401,7 @@ async def mark_not_duplicate(tx: Tx, line: BankLine) -> None:
         line.account,
         line.movement.reference,
         line.movement.booked_on,
-        line.movement.minor,
+        line.movement.amount_minor,
         line.movement.reversal,
     )
 
@@ -566,7 +566,7 @@ async def find_manually_recorded_payment_id(tx: Tx, line: BankLine) -> UUID | No
           and not exists (select from bank_statement_line where request_payment_id = p.id)
         """,
         line.movement.reference,
-        line.movement.minor,
+        line.movement.amount_minor,
         line.movement.currency,
     )
     return found
@@ -584,7 +584,9 @@ async def find_matched_records(tx: Tx, record_ids: Sequence[UUID]) -> set[tuple[
     return {(row["matched_as"], row["thing"]) for row in rows}
 
 
-async def record_open_reason(tx: Tx, line_id: UUID, reason: OpenLineReason, booking_error: str | None = None) -> None:
+async def record_unreconciled_reason(
+    tx: Tx, line_id: UUID, reason: UnreconciledLineReason, booking_error: str | None = None
+) -> None:
     """Record why a locked line stays open."""
     await tx.execute(
         """

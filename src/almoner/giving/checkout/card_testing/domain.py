@@ -53,7 +53,7 @@ class CardTestingLimits:
     address_payments_per_hour: int
     device_payments_per_day: int
     source_attempts_per_hour: int
-    first: int
+    attempts_without_open_payments: int
     attempts_with_open_payments: int
     code_required_after_declines: int
     payment_lifetime: timedelta
@@ -65,7 +65,7 @@ STRICT_LIMITS: Final = CardTestingLimits(
     20,
     10,
     source_attempts_per_hour=6,
-    first=3,
+    attempts_without_open_payments=3,
     attempts_with_open_payments=1,
     code_required_after_declines=3,
     payment_lifetime=_TEN_MINUTES,
@@ -76,7 +76,7 @@ LOOSE_LIMITS: Final = CardTestingLimits(
     5_000,
     5_000,
     source_attempts_per_hour=25_000,
-    first=5,
+    attempts_without_open_payments=5,
     attempts_with_open_payments=5,
     code_required_after_declines=25_000,
     payment_lifetime=2 * DAY,
@@ -137,7 +137,7 @@ class PaymentBlocked(Exception):
     """The payment may not start now."""
 
 
-class CodeRequired(PaymentBlocked):
+class EmailCodeRequired(PaymentBlocked):
     """The donor must first enter a code sent to their email address."""
 
 
@@ -233,14 +233,14 @@ class CardTestingSuspect:
 class RecentDeclines:
     """Recent declines by address, device and partner."""
 
-    by_address: int
-    by_device: int
-    declines: int
-    attempts: int
+    address_decline_count: int
+    device_decline_count: int
+    partner_decline_count: int
+    partner_attempt_count: int
 
 
 def max_card_attempts(state: VelocityState, limits: CardTestingLimits, at: datetime) -> int:
-    """How many cards may be tried on a new payment. Raises RateLimited, CodeRequired."""
+    """How many cards may be tried on a new payment. Raises RateLimited, EmailCodeRequired."""
     _ensure_below_rate(state.address_attempts, MINUTE, limits.address_payments_per_minute, at)
     _ensure_below_rate(state.address_attempts, HOUR, limits.address_payments_per_hour, at)
     _ensure_below_rate(state.device_attempts, DAY, limits.device_payments_per_day, at)
@@ -257,17 +257,21 @@ def max_card_attempts(state: VelocityState, limits: CardTestingLimits, at: datet
     declined = max(len(seen.declines) for seen in state.sources)
     suspicious = state.code_forced or declined >= limits.code_required_after_declines or not state.device_known
     if limits.requires_code and suspicious and not state.code_passed:
-        raise CodeRequired
+        raise EmailCodeRequired
     beside_others = any(seen.open_attempts for seen in state.sources)
     left = limits.source_attempts_per_hour - max(seen.used_attempt_count for seen in state.sources)
-    return min(limits.attempts_with_open_payments if beside_others else limits.first, left)
+    return min(limits.attempts_with_open_payments if beside_others else limits.attempts_without_open_payments, left)
 
 
 def sources_to_block(
     browser: BrowserFingerprint, recent_declines: RecentDeclines, limits: CardTestingLimits
 ) -> list[bytes]:
     """The addresses and devices whose declines in the last hour exceed the limit (H6)."""
-    counted = zip(browser.source_hashes, (recent_declines.by_address, recent_declines.by_device), strict=False)
+    counted = zip(
+        browser.source_hashes,
+        (recent_declines.address_decline_count, recent_declines.device_decline_count),
+        strict=False,
+    )
     return [source for source, declines in counted if declines >= limits.source_attempts_per_hour]
 
 
@@ -275,8 +279,8 @@ def is_under_attack(recent_declines: RecentDeclines, limits: CardTestingLimits) 
     """Whether a partner's declines in ten minutes indicate card testing (H7)."""
     return (
         limits.requires_code
-        and recent_declines.declines > _ALERT_DECLINES
-        and recent_declines.declines > recent_declines.attempts * _ALERT_SHARE
+        and recent_declines.partner_decline_count > _ALERT_DECLINES
+        and recent_declines.partner_decline_count > recent_declines.partner_attempt_count * _ALERT_SHARE
     )
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.giving.checkout.card_testing import service
-from almoner.giving.checkout.card_testing.service import SEND_CODE, SendCodeJob
+from almoner.giving.checkout.card_testing.service import SEND_CODE, SendEmailCodeJob
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.platform.database.transactions import Tx
@@ -22,9 +22,11 @@ tasks: Final = TaskRegistry()
 tasks.add_periodic_job("card_testing.delete_old", service.next_deletion_at, service.delete_expired_records)
 
 
-async def compose_code_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendCodeJob]) -> Email | None:
+async def compose_verification_code_email(
+    tx: Tx, _mails: MailRenderer, job: DecodedJob[SendEmailCodeJob]
+) -> Email | None:
     """The email with the code, in the session's language; None if the code has expired."""
-    if (found := await service.find_sendable_code_and_address(tx, job.details.code)) is None:
+    if (found := await service.find_unsent_email_code_and_recipient(tx, job.details.code)) is None:
         return None
     sent, recipient = found
     session = await sessions.get_for_page(tx, sent.code.session_id)
@@ -36,4 +38,4 @@ async def compose_code_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendC
 
 
 _TEMPLATE: Final = Path(__file__).parent / "mails" / "code.html"
-notifications: Final = (NotificationDefinition(SEND_CODE, _TEMPLATE, compose_code_email, retry=_SOON),)
+notifications: Final = (NotificationDefinition(SEND_CODE, _TEMPLATE, compose_verification_code_email, retry=_SOON),)

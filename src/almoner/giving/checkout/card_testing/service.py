@@ -33,13 +33,13 @@ from almoner.platform.jobs.queue import JobKind
 from almoner.platform.observability.loggers import get_logger
 
 
-class SendCodeJob(msgspec.Struct, frozen=True):
+class SendEmailCodeJob(msgspec.Struct, frozen=True):
     """The code to send."""
 
     code: UUID
 
 
-SEND_CODE: Final = JobKind("card_testing.send_code", SendCodeJob)
+SEND_CODE: Final = JobKind("card_testing.send_code", SendEmailCodeJob)
 BATCH: Final = 1000
 _CONTEXT: Final = "gift-code"
 _log: Final = get_logger("almoner.giving")
@@ -56,7 +56,7 @@ def fingerprint_browser(vault: Vault, ip_address: str, device: bytes | None) -> 
 async def check_velocity(
     tx: Tx, limits: CardTestingLimits, partner: Partner, session_id: UUID, browser: BrowserFingerprint, email: str
 ) -> tuple[int, UUID | None]:
-    """The number of card attempts for a new payment, and the code it uses. Raises RateLimited, CodeRequired.
+    """The number of card attempts for a new payment, and the code it uses. Raises RateLimited, EmailCodeRequired.
 
     Payments from the same address or device wait here until this transaction ends.
     """
@@ -92,18 +92,18 @@ async def record_payment_outcome(tx: Tx, limits: CardTestingLimits, outcome: Pay
     if sources := domain.sources_to_block(suspect.browser, recent, limits):
         await store.block_sources(tx, sources)
     if domain.is_under_attack(recent, limits) and await store.raise_alert(
-        tx, partner, recent.declines, recent.attempts
+        tx, partner, recent.partner_decline_count, recent.partner_attempt_count
     ):
         reported = {
             "partner": tx.ids.encode("partner", partner.id),
-            "declines": recent.declines,
-            "attempts": recent.attempts,
+            "declines": recent.partner_decline_count,
+            "attempts": recent.partner_attempt_count,
             "until": iso_timestamp(tx.real_now + domain.ALERT_DURATION),
         }
         tx.add_commit_callback(lambda: _log.error("card_testing_suspected", **reported))
 
 
-async def send_code(tx: Tx, session_id: UUID, browser: BrowserFingerprint, email: str) -> None:
+async def send_email_code(tx: Tx, session_id: UUID, browser: BrowserFingerprint, email: str) -> None:
     """Send a new code to the email address; earlier codes of the session expire. Raises CodesExhausted."""
     hashed = _email_hash(tx, email)
     await store.lock_sources(tx, [browser.address, hashed])
@@ -116,16 +116,16 @@ async def send_code(tx: Tx, session_id: UUID, browser: BrowserFingerprint, email
     sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT, associated_data=code_id.bytes)
     code = EmailCode(code_id, session_id, hashed, sealed, tx.real_now + CODE_LIFETIME, 0, spent=False)
     await store.insert_code(tx, code, browser.address)
-    await SEND_CODE.enqueue(tx, SendCodeJob(code_id))
+    await SEND_CODE.enqueue(tx, SendEmailCodeJob(code_id))
 
 
-async def has_valid_code(tx: Tx, session_id: UUID, email: str) -> bool:
+async def has_valid_email_code(tx: Tx, session_id: UUID, email: str) -> bool:
     """Whether a code that still works was sent to this email address for this session."""
     code = await store.find_current_email_code(tx, session_id)
     return code is not None and code.is_valid_at(tx.real_now) and code.email == _email_hash(tx, email)
 
 
-async def was_code_sent(tx: Tx, session_id: UUID, email: str) -> bool:
+async def was_email_code_sent(tx: Tx, session_id: UUID, email: str) -> bool:
     """Whether any code was sent to this email address for this session."""
     code = await store.find_current_email_code(tx, session_id)
     return code is not None and code.email == _email_hash(tx, email)
@@ -136,7 +136,7 @@ async def is_email_verified(tx: Tx, session_id: UUID, email: str) -> bool:
     return await store.is_email_verified(tx, session_id, _email_hash(tx, email))
 
 
-async def check_code(tx: Tx, session_id: UUID, email: str, entered_code: str) -> CodeCheckResult:
+async def check_email_code(tx: Tx, session_id: UUID, email: str, entered_code: str) -> CodeCheckResult:
     """Check a typed code. A wrong one is counted: the caller must commit."""
     code = await store.find_current_email_code_for_update(tx, session_id)
     if code is None or code.email != _email_hash(tx, email):
@@ -147,7 +147,7 @@ async def check_code(tx: Tx, session_id: UUID, email: str, entered_code: str) ->
     return answer
 
 
-async def find_sendable_code_and_address(tx: Tx, code_id: UUID) -> tuple[PartnerEmailCode, str] | None:
+async def find_unsent_email_code_and_recipient(tx: Tx, code_id: UUID) -> tuple[PartnerEmailCode, str] | None:
     """A valid code to be sent, with its decrypted email address."""
     sent = await store.find_code(tx, code_id)
     if sent is None or not sent.code.is_valid_at(tx.real_now):

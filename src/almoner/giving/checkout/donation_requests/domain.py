@@ -65,7 +65,7 @@ class DonationRequest:
     id: UUID
     partner_id: UUID
     money: Money
-    donations: int
+    donation_count: int
     paid_minor: int
     allocated_minor: int
     status: DonationRequestStatus
@@ -137,7 +137,7 @@ def new_request(
         id=request_id,
         partner_id=partner_currency.partner_id,
         money=Money(0, partner_currency.currency),
-        donations=0,
+        donation_count=0,
         paid_minor=0,
         allocated_minor=0,
         status="OPEN",

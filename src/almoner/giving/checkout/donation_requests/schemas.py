@@ -43,7 +43,7 @@ def donation_request_response(tx: Tx, request: DonationRequest) -> DonationReque
         paid_amount=request.paid_minor,
         currency_code=request.money.currency,
         reference=request.reference,
-        donation_ids_count=request.donations,
+        donation_ids_count=request.donation_count,
         due_at=iso_timestamp(request.due_at),
         created_at=iso_timestamp(request.created_at),
     )

@@ -112,12 +112,12 @@ async def add_due_donations_to_request(
     count, money, full = await donations.add_donations_to_request(
         tx, partner, partner_currency.currency, locked.cutoff_at, locked.id, limit, room
     )
-    if not count and not locked.donations:
+    if not count and not locked.donation_count:
         raise NothingToInvoice
     more = full or count == limit
     collecting = more and not full
     filled = replace(
-        locked, money=locked.money + money, donations=locked.donations + count, adding_donations=collecting
+        locked, money=locked.money + money, donation_count=locked.donation_count + count, adding_donations=collecting
     )
     if not filled.adding_donations:
         filled = replace(filled, due_at=tx.now + account.request_due_days * _DAY)
@@ -134,7 +134,7 @@ async def _notify_partner(tx: Tx, account: PartnerAccount, request: DonationRequ
         "Amount": format_amount(request.money),
         "Reference": request.reference,
         "To be paid by": f"{request.due_at:%d %B %Y}",
-        "Donations": f"{request.donations:,}",
+        "Donations": f"{request.donation_count:,}",
         "Request": tx.ids.encode("donationrequest", request.id),
     }
     for person in await people.list_with_any_role(tx, member_realm(Partner(account.id)), "owner", "finance"):
@@ -205,7 +205,10 @@ async def _allocate(tx: Tx, donation_request: DonationRequest) -> list[LedgerTra
     )
     covered = sum(one.money.minor for one in received)
     await store.record_allocation(
-        tx, donation_request, donation_request.allocated_minor + covered, has_more=count == _ALLOCATION_BATCH
+        tx,
+        donation_request,
+        donation_request.allocated_minor + covered,
+        allocation_continues=count == _ALLOCATION_BATCH,
     )
     return [
         move

@@ -57,7 +57,7 @@ async def insert(tx: Tx, partner: Partner, donation_request: DonationRequest) ->
         partner.id,
         donation_request.money.currency,
         donation_request.money.minor,
-        donation_request.donations,
+        donation_request.donation_count,
         donation_request.paid_minor,
         donation_request.allocated_minor,
         donation_request.status,
@@ -102,7 +102,7 @@ async def update_donation_totals(tx: Tx, donation_request: DonationRequest) -> N
         """,
         donation_request.id,
         donation_request.money.minor,
-        donation_request.donations,
+        donation_request.donation_count,
         donation_request.adding_donations,
         donation_request.due_at,
     )
@@ -206,13 +206,15 @@ async def record_paid_amount(
         raise LookupError(f"donation request {donation_request.id} is {donation_request.status}")
 
 
-async def record_allocation(tx: Tx, donation_request: DonationRequest, allocated_minor: int, *, has_more: bool) -> None:
+async def record_allocation(
+    tx: Tx, donation_request: DonationRequest, allocated_minor: int, *, allocation_continues: bool
+) -> None:
     """Record how much of a locked request's money was allocated to donations."""
     await tx.execute(
         "update donation_request set allocated_minor = $2, allocating = $3 where id = $1",
         donation_request.id,
         allocated_minor,
-        has_more,
+        allocation_continues,
     )
 
 

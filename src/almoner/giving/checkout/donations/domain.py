@@ -250,7 +250,7 @@ class DisbursementBatch:
 class AddedDonations(NamedTuple):
     """The number of donations that were added to a disbursement, and their total in minor units."""
 
-    donations: int
+    donation_count: int
     total_minor: int
 
 
@@ -390,7 +390,7 @@ def new_hosted_donation(
     )
 
 
-def new_later_donation(
+def new_subscription_donation(
     donation_id: UUID, subscription: DonationSubscription, due_on: date, now: datetime, gift_aid_id: UUID | None
 ) -> Donation:
     """A new donation for a due date of a subscription, with the subscription's metadata."""

@@ -31,7 +31,7 @@ from almoner.giving.checkout.payments.domain import (
     NoSuchPayment,
     Payment,
     PaymentMethodGone,
-    PaymentNotOurs,
+    PaymentNotRecognised,
     ProviderEvent,
     ProviderFailure,
     ProviderPayment,
@@ -384,7 +384,7 @@ class _CancelPayment(_PaymentFlow):
         await self.apply_answer(tx, provider_payment)
 
 
-class _PayLaterDonation(_PaymentFlow):
+class _PaySubscriptionDonation(_PaymentFlow):
     """Let the donor pay a subscription's due date that could not be charged, on the provider's page."""
 
     def __init__(self, context: PaymentContext, donation_id: UUID) -> None:
@@ -468,7 +468,7 @@ async def start_payment(
     another amount it cancels the first payment and creates a new one. Raises NotFound, AccountPaused, SessionExpired,
     SessionAlreadyCompleted, WrongTargetCurrency, CannotAcceptDonations, TooManyCardAttempts, ProviderUnavailable.
 
-    ``browser``: the donor's; the card testing limits may raise RateLimited or CodeRequired. None skips them, as in
+    ``browser``: the donor's; the card testing limits may raise RateLimited or EmailCodeRequired. None skips them, as in
     simulations.
     """
     return await leases.run_leased_flow(
@@ -481,7 +481,7 @@ async def create_payment_page_for_subscription_date(context: PaymentContext, don
 
     Raises NotFound, AccountPaused, ProviderUnavailable.
     """
-    return await leases.run_leased_flow(context.db, _PayLaterDonation(context, donation_id))
+    return await leases.run_leased_flow(context.db, _PaySubscriptionDonation(context, donation_id))
 
 
 async def refresh_payment(context: PaymentContext, payment_id: UUID) -> None:
@@ -489,7 +489,7 @@ async def refresh_payment(context: PaymentContext, payment_id: UUID) -> None:
     await leases.run_leased_flow(context.db, _FinishPayment(context, payment_id))
 
 
-async def start_transfer(
+async def start_bank_transfer(
     context: PaymentContext, session_id: UUID, details: DonationDetails, browser: BrowserFingerprint | None = None
 ) -> SessionDonation:
     """Create the session's donation to be paid by bank transfer; ``url`` is the page with the details."""
@@ -516,7 +516,7 @@ async def handle_provider_webhook(context: PaymentContext, event: ProviderEvent)
     try:
         await leases.run_leased_flow(context.db, _HandleWebhook(context, event))
     except ProviderUnavailable as error:
-        if isinstance(error.__cause__, PaymentNotOurs):
+        if isinstance(error.__cause__, PaymentNotRecognised):
             return False
         if isinstance(error.__cause__, NoSuchPayment):
             raise WebhookRefused("the notice names a payment that its provider does not know") from error

@@ -30,10 +30,10 @@ class ChargeOrRecoverPaymentJob(msgspec.Struct, frozen=True):
 FINISH_PAYMENT: Final = JobKind("donations.finish_payment", ChargeOrRecoverPaymentJob)
 
 
-async def create_later_donation(tx: Tx, subscription: DonationSubscription, due_on: date) -> Donation:
+async def create_subscription_donation(tx: Tx, subscription: DonationSubscription, due_on: date) -> Donation:
     """Create the donation of a date. Raises UniqueViolationError if the date has one."""
     gift_aid_id = await _covering_declaration(tx, subscription)
-    donation = domain.new_later_donation(tx.new_id(), subscription, due_on, tx.now, gift_aid_id)
+    donation = domain.new_subscription_donation(tx.new_id(), subscription, due_on, tx.now, gift_aid_id)
     first = await store.find_uncancelled_by_session(tx, subscription.session_id)
     if first is not None and first.organisation_id == subscription.organisation_id:
         donation = replace(donation, designation=first.designation, giving_link_id=first.giving_link_id)

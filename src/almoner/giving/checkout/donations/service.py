@@ -28,7 +28,9 @@ from almoner.giving.checkout.donations.later_donations import FINISH_PAYMENT as 
 from almoner.giving.checkout.donations.later_donations import ChargeOrRecoverPaymentJob as ChargeOrRecoverPaymentJob
 from almoner.giving.checkout.donations.later_donations import apply_subscription_amount as apply_subscription_amount
 from almoner.giving.checkout.donations.later_donations import charge_off_session as charge_off_session
-from almoner.giving.checkout.donations.later_donations import create_later_donation as create_later_donation
+from almoner.giving.checkout.donations.later_donations import (
+    create_subscription_donation as create_subscription_donation,
+)
 from almoner.giving.checkout.donations.schemas import DonationResponse as DonationResponse
 from almoner.giving.checkout.donations.store import find_uncancelled_by_session as find_uncancelled_by_session
 from almoner.giving.checkout.donations.store import load_donations_by_id as load_donations_by_id
@@ -256,7 +258,7 @@ async def _apply_payment(
     if donation.dedication is not None:
         await dedications.enqueue_dedication_email(tx, Partner(donation.partner_id), donation.id)
     if isinstance(origin, DonationSubscription):
-        await donation_subscriptions.record_later_payment(
+        await donation_subscriptions.record_subscription_payment(
             tx, origin, donation, payment, provider_payment.payment_method
         )
     elif donation.subscription_id is not None:
@@ -366,7 +368,7 @@ async def cancel_abandoned_donations(tx: Tx, limit: int = BATCH) -> int:
     return len(cancelled)
 
 
-async def cancel_later_donation(tx: Tx, donation_id: UUID) -> None:
+async def cancel_subscription_donation(tx: Tx, donation_id: UUID) -> None:
     """Cancel the unpaid donation of a due date that has passed; its subscription is locked."""
     if (cancelled := await store.cancel_unpaid_donation(tx, donation_id)) is not None:
         await emit_event(tx, domain.CANCELLED, cancelled)
@@ -486,7 +488,7 @@ async def reassign_donation(tx: Tx, donation: Donation, organisation_id: UUID) -
     return given
 
 
-async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None) -> Declaration:
+async def cancel_gift_aid_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None) -> Declaration:
     """Cancel a Gift Aid declaration and remove it from donations made after that moment.
 
     Raises NotFound, DeclarationError.

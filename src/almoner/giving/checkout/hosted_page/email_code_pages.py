@@ -13,7 +13,7 @@ from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.checkout.card_testing.domain import CodeCheckResult, CodesExhausted
 from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails
 from almoner.giving.checkout.hosted_page import device_cookie, form_cookie
-from almoner.giving.checkout.hosted_page.pages import DonationPages, OpenedSession, with_error_pages
+from almoner.giving.checkout.hosted_page.pages import DonationPages, DonationSessionRequest, with_error_pages
 from almoner.giving.checkout.hosted_page.schemas import DonationForm
 from almoner.giving.checkout.hosted_page.views import FormNotice, redirect_to
 from almoner.platform.database.transactions import Database
@@ -46,11 +46,11 @@ class EmailCodePages:
     async def show(self, request: Request) -> Response:
         """Show the code form; redirect to the donation form if no code is needed."""
         opened = await self._give.open_session(request)
-        typed = self._typed(opened) if isinstance(opened, OpenedSession) else None
+        typed = self._typed(opened) if isinstance(opened, DonationSessionRequest) else None
         if isinstance(opened, Response) or typed is None:
             return opened if isinstance(opened, Response) else redirect_to(f"/give/{opened.session_path_id}")
         async with self._db.read() as tx:
-            asked = await card_testing.was_code_sent(tx, opened.id, typed.email)
+            asked = await card_testing.was_email_code_sent(tx, opened.id, typed.email)
         response = self._page(opened, typed) if asked else redirect_to(f"/give/{opened.session_path_id}")
         device_cookie.ensure_device_cookie(request, response, self._vault)
         return response
@@ -61,7 +61,7 @@ class EmailCodePages:
         opened = await self._give.open_session(request)
         if isinstance(opened, Response):
             return opened
-        gift = opened.session_view.gift
+        gift = opened.session_view.session_donation
         if gift.state is CheckoutState.UNDER_WAY and gift.url is not None:
             return redirect_to(gift.url)  # the form was sent twice, and the first code was right
         if (typed := self._typed(opened)) is None:
@@ -73,36 +73,36 @@ class EmailCodePages:
             return await self._send_again(opened, typed)
         return await self._check(opened, typed, str(posted.get("code", "")))
 
-    async def _send_again(self, opened: OpenedSession, form: DonationForm) -> Response:
+    async def _send_again(self, opened: DonationSessionRequest, form: DonationForm) -> Response:
         browser = device_cookie.browser_fingerprint_of(opened.request, self._vault)
         try:
             async with self._db.write() as tx:
-                await card_testing.send_code(tx, opened.id, browser, form.email)
+                await card_testing.send_email_code(tx, opened.id, browser, form.email)
         except CodesExhausted as wait:
             return self._page(opened, form, status=429, notice=self.views.rate_limit_notice(wait))
         return self._page(opened, form, notice=FormNotice("give.code.sent"))
 
-    async def _check(self, opened: OpenedSession, form: DonationForm, code: str) -> Response:
+    async def _check(self, opened: DonationSessionRequest, form: DonationForm, code: str) -> Response:
         gift = self._give.parse_details_of_session(opened, form)
         if not isinstance(gift, DonationDetails):
             return redirect_to(f"/give/{opened.session_path_id}")  # the form shows what has changed
         async with self._db.write() as tx:
-            answer = await card_testing.check_code(tx, opened.id, form.email, code)
+            answer = await card_testing.check_email_code(tx, opened.id, form.email, code)
         if answer is CodeCheckResult.RIGHT:
             return await self._give.proceed_to_payment(opened, form, gift)
         return self._page(opened, form, status=422, problem=_PROBLEMS[answer])
 
-    def _typed(self, opened: OpenedSession) -> DonationForm | None:
+    def _typed(self, opened: DonationSessionRequest) -> DonationForm | None:
         """The form input that waits for the code; None if the session no longer accepts one."""
-        state = opened.session_view.gift.state
+        state = opened.session_view.session_donation.state
         over = opened.session_view.status != "open" or not opened.session_view.accepts_donations
         if over or state in (CheckoutState.PAID, CheckoutState.HELD):
             return None
-        return form_cookie.load_form(opened.request, self._vault, opened.id, opened.session_path_id)
+        return form_cookie.read_form_cookie(opened.request, self._vault, opened.id, opened.session_path_id)
 
     def _page(
         self,
-        opened: OpenedSession,
+        opened: DonationSessionRequest,
         form: DonationForm,
         *,
         status: int = 200,

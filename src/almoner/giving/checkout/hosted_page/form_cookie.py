@@ -23,7 +23,7 @@ Three cookies hold the form's longest names, addresses and messages in any scrip
 """
 
 
-def store_form(
+def set_form_cookie(
     response: Response, vault: Vault, session_id: UUID, cookie_name: str, form: DonationForm, *, max_age_seconds: int
 ) -> None:
     """Store the form input in the session's cookies."""
@@ -38,7 +38,7 @@ def store_form(
             _delete_cookie(response, cookie)
 
 
-def load_form(request: Request, vault: Vault, session_id: UUID, cookie_name: str) -> DonationForm | None:
+def read_form_cookie(request: Request, vault: Vault, session_id: UUID, cookie_name: str) -> DonationForm | None:
     """The form input stored in this browser, if any."""
     sealed = "".join(request.cookies.get(cookie, "") for cookie in _cookies(cookie_name))
     try:

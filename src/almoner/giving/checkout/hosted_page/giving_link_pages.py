@@ -20,7 +20,7 @@ from almoner.giving.checkout.donations.domain import CheckoutState, DonationDeta
 from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.giving.checkout.giving_links.domain import FundraisingProgress, GivingLink, is_slug
 from almoner.giving.checkout.hosted_page import device_cookie, prefill, service
-from almoner.giving.checkout.hosted_page.pages import DonationPages, OpenedSession, with_error_pages
+from almoner.giving.checkout.hosted_page.pages import DonationPages, DonationSessionRequest, with_error_pages
 from almoner.giving.checkout.hosted_page.ports import CheckoutFunctions, GivingLinkDisclosures
 from almoner.giving.checkout.hosted_page.schemas import DonationForm, Problems
 from almoner.giving.checkout.hosted_page.service import SessionView
@@ -56,7 +56,7 @@ _QR_SECONDS: Final = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedLink:
+class GivingLinkRequest:
     """A giving link opened by a request, with the visitor and the page's language."""
 
     request: Request
@@ -202,7 +202,7 @@ class GivingLinkPages:
         slug = request.path_params["slug"].lower()
         return await giving_links.find_by_slug(tx, slug) if is_slug(slug) else None
 
-    async def _open(self, tx: Tx, request: Request) -> OpenedLink:
+    async def _open(self, tx: Tx, request: Request) -> GivingLinkRequest:
         """The link of the request's path. Raises NotFound, LinkClosed."""
         if (link := await self._find(tx, request)) is None:
             raise NotFound
@@ -216,9 +216,9 @@ class GivingLinkPages:
         if account.is_paused:
             raise LinkClosed("paused", account=account)
         issuer = await receipts.find_issuer_name(tx, partner) or account.name
-        return OpenedLink(request, link, account, request.state.language, issuer, request.url.path)
+        return GivingLinkRequest(request, link, account, request.state.language, issuer, request.url.path)
 
-    async def _chosen(self, tx: Tx, opened: OpenedLink, named: str | None) -> UUID | None:
+    async def _chosen(self, tx: Tx, opened: GivingLinkRequest, named: str | None) -> UUID | None:
         """The chosen nonprofit; None if the donor still has to choose. Raises NotFound, LinkClosed."""
         link = opened.link
         wanted = self._ids.decode("organisation", named) if named else None
@@ -240,7 +240,9 @@ class GivingLinkPages:
             raise LinkClosed("closed", name, opened.account)
         return found.id
 
-    async def _view(self, tx: Tx, opened: OpenedLink, organisation_id: UUID, currency: str | None) -> SessionView:
+    async def _view(
+        self, tx: Tx, opened: GivingLinkRequest, organisation_id: UUID, currency: str | None
+    ) -> SessionView:
         """The view of a session that the link would create. Raises LinkClosed."""
         link = opened.link
         cause = await service.load_profile_of_organisation(tx, opened.partner, organisation_id)
@@ -273,7 +275,7 @@ class GivingLinkPages:
         )
 
     async def _context(
-        self, tx: Tx, opened: OpenedLink, giving: SessionView, *, framed: bool = False
+        self, tx: Tx, opened: GivingLinkRequest, giving: SessionView, *, framed: bool = False
     ) -> GivingLinkContext:
         """The link's details for the form."""
         link, session, query = opened.link, giving.session, opened.request.query_params
@@ -286,7 +288,7 @@ class GivingLinkPages:
         hidden = {"organisation": organisation, "currency": session.currency}
         if reference := prefill.clean_partner_reference(query.get("reference", "")):
             hidden["reference"] = reference
-        image = link.image_key or giving.cause.logo
+        image = link.image_key or giving.nonprofit.logo
         several = link.category_id is not None or len(link.organisation_ids) > 1
         named = {"organisation": organisation} if several else {}
         return GivingLinkContext(
@@ -303,7 +305,7 @@ class GivingLinkPages:
             others=opened.page_url() if several else None,
             currencies=[
                 (code, opened.page_url(**named, currency=code))
-                for code in giving.cause.receives
+                for code in giving.nonprofit.receives
                 if code != session.currency
             ],
             goal_minor=link.goal_minor,
@@ -360,12 +362,14 @@ class GivingLinkPages:
         """Continue on the session's pages, as for a session's own link."""
         name = self._ids.encode("donationsession", giving.session.id)
         visit = link_sessions.begin_link_session(self._vault, PAGE_PURPOSE, giving.session.id, name)
-        response = await self._give.proceed_to_payment(OpenedSession(request, name, visit, giving), form, details)
+        response = await self._give.proceed_to_payment(
+            DonationSessionRequest(request, name, visit, giving), form, details
+        )
         visit.set_cookie(response, max_age_seconds=_COOKIE_SECONDS)
         device_cookie.ensure_device_cookie(request, response, self._vault)
         return response
 
-    async def _choice(self, tx: Tx, opened: OpenedLink, *, framed: bool = False) -> Response:
+    async def _choice(self, tx: Tx, opened: GivingLinkRequest, *, framed: bool = False) -> Response:
         """The page with the nonprofits to choose from."""
         query = opened.request.query_params
         text, number = clean_text(query.get("q", ""))[:200], _page_number(query.get("page", ""))
@@ -398,25 +402,25 @@ class GivingLinkPages:
             return self._pages.render_page("choose.html", language, **context)
         return self._pages.render_cacheable_page(opened.request, "choose.html", language, **context)
 
-    async def _named(self, tx: Tx, opened: OpenedLink, text: str) -> list[Organisation]:
+    async def _named(self, tx: Tx, opened: GivingLinkRequest, text: str) -> list[Organisation]:
         found = await organisations.list_by_ids(tx, opened.partner, opened.link.organisation_ids)
         words = text.casefold().split()
         return [one for one in found if all(word in one.effective_display_name.casefold() for word in words)]
 
     async def _page_of_category(
-        self, tx: Tx, opened: OpenedLink, text: str, number: int
+        self, tx: Tx, opened: GivingLinkRequest, text: str, number: int
     ) -> tuple[list[Organisation], bool]:
         assert opened.link.category_id is not None
         start = (number - 1) * _PAGE
         network = network_of_client(opened.request.client.host) if opened.request.client else ""
         if text and self._limiter.count_call(_SEARCHING, network, tx.real_now.timestamp()).retry_after is not None:
             text = ""
-        results = await organisations.list_donatable_in_category(
+        results = await organisations.list_donatable_organisations_in_category(
             tx, opened.partner, opened.link.category_id, text, start, _PAGE
         )
         return results.organisations, results.total > start + _PAGE and number < _LAST_PAGE
 
-    def _card(self, opened: OpenedLink, one: Organisation, language: Language) -> dict[str, Any]:
+    def _card(self, opened: GivingLinkRequest, one: Organisation, language: Language) -> dict[str, Any]:
         country = formats.country_name(one.country_code, language.locale)
         return {
             "name": one.effective_display_name,

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.card_testing import service as card_testing
-from almoner.giving.checkout.card_testing.domain import BrowserFingerprint, CodeRequired, RateLimited
+from almoner.giving.checkout.card_testing.domain import BrowserFingerprint, EmailCodeRequired, RateLimited
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import (
     CannotAcceptDonations,
@@ -35,7 +35,7 @@ from almoner.giving.checkout.hosted_page import device_cookie, domain, form_cook
 from almoner.giving.checkout.hosted_page.ports import CheckoutFunctions, LegalNotice
 from almoner.giving.checkout.hosted_page.schemas import MAX_LENGTH, TRANSFER, DonationForm, Problems, email_problem_key
 from almoner.giving.checkout.hosted_page.service import SessionView
-from almoner.giving.checkout.hosted_page.views import FormNotice, HostedPageViews, ReceiptAddressForm, redirect_to
+from almoner.giving.checkout.hosted_page.views import FormNotice, HostedPageViews, ReceiptEmailForm, redirect_to
 from almoner.giving.checkout.payments.domain import RETURN_PURPOSE
 from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, SessionAlreadyCompleted, SessionExpired
 from almoner.giving.receipts import service as receipts
@@ -66,7 +66,7 @@ Handler = Callable[[S, Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedSession:
+class DonationSessionRequest:
     """A request with the cookie of its donation session. ``session_path_id``: the session's ID in paths."""
 
     request: Request
@@ -166,11 +166,13 @@ class DonationPages:
         if isinstance(opened, Response):
             return opened
         if (posted := await self.read_form(opened)) is None:
-            if opened.session_view.gift.state in _OVER:  # the form was left open: show the current one instead
-                return self._after(opened, opened.session_view.gift)
+            if (
+                opened.session_view.session_donation.state in _OVER
+            ):  # the form was left open: show the current one instead
+                return self._after(opened, opened.session_view.session_donation)
             return self._form(opened, DonationForm(), status=403, notice=FormNotice("give.again", alert=True))
         giving = opened.session_view
-        if giving.status == "expired" and giving.gift.state is not CheckoutState.UNDER_WAY:
+        if giving.status == "expired" and giving.session_donation.state is not CheckoutState.UNDER_WAY:
             raise SessionExpired
         if not giving.accepts_donations:
             return await self._gift(opened)
@@ -180,7 +182,7 @@ class DonationPages:
             return self._form(opened, typed, status=422, problems=gift)
         return await self.proceed_to_payment(opened, typed, gift)
 
-    async def read_form(self, opened: OpenedSession) -> FormData | None:
+    async def read_form(self, opened: DonationSessionRequest) -> FormData | None:
         """The posted form; None without a valid CSRF token (H2)."""
         form = await forms.read_form(opened.request)
         ours = link_sessions.is_same_origin(opened.request, self._origin) and opened.visit.matches_csrf_token(
@@ -188,7 +190,9 @@ class DonationPages:
         )
         return form if ours else None
 
-    def parse_details_of_session(self, opened: OpenedSession, form: DonationForm) -> DonationDetails | Problems:
+    def parse_details_of_session(
+        self, opened: DonationSessionRequest, form: DonationForm
+    ) -> DonationDetails | Problems:
         """The donation details in the form, or its problems."""
         return self.parse_details(opened.session_view, form)
 
@@ -207,10 +211,12 @@ class DonationPages:
         if not isinstance(gift, DonationDetails) or gift.frequency == "one_time":
             return gift
         today = self._db.deployment.date_in_issuer_time_zone(self._clock.now())
-        agreed = agreements.build_agreement(language, view.cause.name, gift.money, gift.frequency, today)
+        agreed = agreements.build_agreement(language, view.nonprofit.name, gift.money, gift.frequency, today)
         return replace(gift, agreement=agreed)
 
-    async def proceed_to_payment(self, opened: OpenedSession, form: DonationForm, details: DonationDetails) -> Response:
+    async def proceed_to_payment(
+        self, opened: DonationSessionRequest, form: DonationForm, details: DonationDetails
+    ) -> Response:
         """Redirect to the provider, to the email code page, or back with a wait notice (H6)."""
         if not opened.session_view.accepts_donations:
             return await self._gift(opened)
@@ -219,7 +225,7 @@ class DonationPages:
             asks, code_sent = await self._another_plan(opened, form, details, browser)
             if asks:
                 response = self._form(opened, form, status=422, problems={"another": "give.problem.another.missing"})
-                form_cookie.store_form(
+                form_cookie.set_form_cookie(
                     response, self._vault, opened.id, opened.session_path_id, form, max_age_seconds=_FORM_COOKIE_SECONDS
                 )
                 return response
@@ -234,13 +240,13 @@ class DonationPages:
             if started is not None and started.url is None:
                 return self._after(opened, started)
             response = redirect_to(f"/give/{opened.session_path_id}/code" if started is None else str(started.url))
-        form_cookie.store_form(
+        form_cookie.set_form_cookie(
             response, self._vault, opened.id, opened.session_path_id, form, max_age_seconds=_FORM_COOKIE_SECONDS
         )
         return response
 
     async def _another_plan(
-        self, opened: OpenedSession, form: DonationForm, details: DonationDetails, browser: BrowserFingerprint
+        self, opened: DonationSessionRequest, form: DonationForm, details: DonationDetails, browser: BrowserFingerprint
     ) -> tuple[bool, bool]:
         """Whether to ask the donor about a second subscription for the nonprofit, and whether a code was sent instead.
 
@@ -253,22 +259,22 @@ class DonationPages:
                 return False, False
             if await card_testing.is_email_verified(tx, opened.id, details.email):
                 return True, False
-            if not await card_testing.has_valid_code(tx, opened.id, details.email):
-                await card_testing.send_code(tx, opened.id, browser, details.email)
+            if not await card_testing.has_valid_email_code(tx, opened.id, details.email):
+                await card_testing.send_email_code(tx, opened.id, browser, details.email)
             return False, True
 
     async def _begin(
-        self, opened: OpenedSession, form: DonationForm, details: DonationDetails, browser: BrowserFingerprint
+        self, opened: DonationSessionRequest, form: DonationForm, details: DonationDetails, browser: BrowserFingerprint
     ) -> SessionDonation | None:
         """Start the payment; None if a code was sent instead. Raises RateLimited, ServiceUnavailable."""
         by_bank = form.way == TRANSFER and details.money.currency in self._checkout.own_bank_accounts
         begin = (self._checkout.start_transfer if by_bank else None) or self._checkout.start_payment
         try:
             return await begin(opened.id, details, browser)
-        except CodeRequired:
+        except EmailCodeRequired:
             async with self._db.write() as tx:
-                if not await card_testing.has_valid_code(tx, opened.id, details.email):
-                    await card_testing.send_code(tx, opened.id, browser, details.email)
+                if not await card_testing.has_valid_email_code(tx, opened.id, details.email):
+                    await card_testing.send_email_code(tx, opened.id, browser, details.email)
             return None
 
     @with_error_pages
@@ -283,15 +289,15 @@ class DonationPages:
         if visit is None and payment_id is None:
             return self.views.message_page(request, "cookieless", 403, "link")
         giving = await self._load(request, session_id)
-        gift = giving.gift
+        gift = giving.session_donation
         if not link_sessions.is_speculative_request(request):
             try:
                 gift = await self._checkout.handle_donor_return(session_id, payment_id)
             except ServiceUnavailable:
                 return self._waiting(request, giving, gift)
         if visit is None:
-            return await self._reported(request, replace(giving, gift=gift))
-        return self._after(OpenedSession(request, name, visit, giving), gift)
+            return await self._reported(request, replace(giving, session_donation=gift))
+        return self._after(DonationSessionRequest(request, name, visit, giving), gift)
 
     @with_error_pages
     async def show_thanks(self, request: Request) -> Response:
@@ -302,11 +308,11 @@ class DonationPages:
         opened = await self.open_session(request)
         if isinstance(opened, Response):
             return opened
-        donation = opened.session_view.gift.donation
-        if opened.session_view.gift.state is not CheckoutState.PAID or donation is None:
+        donation = opened.session_view.session_donation.donation
+        if opened.session_view.session_donation.state is not CheckoutState.PAID or donation is None:
             return redirect_to(f"/give/{opened.session_path_id}")
         received_at = await self._received_at(donation)
-        form = ReceiptAddressForm(f"/give/{opened.session_path_id}/thanks", opened.visit.csrf)
+        form = ReceiptEmailForm(f"/give/{opened.session_path_id}/thanks", opened.visit.csrf)
         if request.method == "GET":
             return self.views.thanks_page(opened.session_view, donation, received_at, form)
         if (posted := await self.read_form(opened)) is None:
@@ -319,11 +325,11 @@ class DonationPages:
             await donations.correct_receipt_email(tx, donation.id, typed)
         return redirect_to(form.action)
 
-    async def open_session(self, request: Request) -> OpenedSession | Response:
+    async def open_session(self, request: Request) -> DonationSessionRequest | Response:
         """The opened session of the path, for a browser with its cookie."""
         session_id, name, visit = self._visited(request)
         if visit is not None:
-            return OpenedSession(request, name, visit, await self._load(request, session_id))
+            return DonationSessionRequest(request, name, visit, await self._load(request, session_id))
         if await self._returned(request, session_id) is not None:
             return redirect_to(_retry_address(request))
         return self.views.message_page(request, "cookieless", 403, "link")
@@ -362,9 +368,9 @@ class DonationPages:
 
     async def _reported(self, request: Request, giving: SessionView) -> Response:
         """The status of the donation for anybody with the return link: no form, no name, no address."""
-        donation = giving.gift.donation
+        donation = giving.session_donation.donation
         assert donation is not None, "it has a payment"
-        match giving.gift.state:
+        match giving.session_donation.state:
             case CheckoutState.PAID:
                 success = self._success_url(giving)
                 if success:
@@ -374,11 +380,11 @@ class DonationPages:
                 return await self._held(giving)
             case CheckoutState.AWAITED:
                 return self.views.transfer_pending_page(giving, donation, _retry_address(request))
-            case CheckoutState.UNDER_WAY if not giving.gift.unpaid:
-                return self._waiting(request, giving, giving.gift)
+            case CheckoutState.UNDER_WAY if not giving.session_donation.unpaid:
+                return self._waiting(request, giving, giving.session_donation)
             case _:
                 return self.views.payment_pending_page(
-                    giving, donation, _retry_address(request), giving.gift.url, provider_reports_unpaid=True
+                    giving, donation, _retry_address(request), giving.session_donation.url, provider_reports_unpaid=True
                 )
 
     async def _received_at(self, donation: Donation) -> datetime:
@@ -389,7 +395,7 @@ class DonationPages:
         session = giving.session
         return session.success_url_with_session_id(self._db.deployment.ids.encode("donationsession", session.id))
 
-    def _after(self, opened: OpenedSession, gift: SessionDonation) -> Response:
+    def _after(self, opened: DonationSessionRequest, gift: SessionDonation) -> Response:
         """The page for a donor who returns from the provider."""
         match gift.state:
             case CheckoutState.PAID:
@@ -405,26 +411,33 @@ class DonationPages:
             case _:
                 return redirect_to(f"/give/{opened.session_path_id}")
 
-    async def _gift(self, opened: OpenedSession) -> Response:  # noqa: C901 (one for each state)
+    async def _gift(self, opened: DonationSessionRequest) -> Response:  # noqa: C901 (one for each state)
         giving = opened.session_view
         if "token" in opened.request.query_params:  # remove the provider's parameters from the URL (H1)
             return redirect_to(f"/give/{opened.session_path_id}")
-        if giving.gift.state is CheckoutState.AWAITED:
+        if giving.session_donation.state is CheckoutState.AWAITED:
             return redirect_to(f"/give/{opened.session_path_id}/transfer")
-        if giving.gift.state is CheckoutState.HELD:
+        if giving.session_donation.state is CheckoutState.HELD:
             return await self._held(giving)
-        if giving.status == "completed" and giving.gift.state is CheckoutState.NOT_STARTED:
+        if giving.status == "completed" and giving.session_donation.state is CheckoutState.NOT_STARTED:
             return self.views.session_message_page(giving, "lapsed", 410, "clock")
-        if giving.status == "expired" and giving.gift.state is CheckoutState.UNDER_WAY and self._in_grace(giving):
-            return self._waiting(opened.request, giving, giving.gift)
+        if (
+            giving.status == "expired"
+            and giving.session_donation.state is CheckoutState.UNDER_WAY
+            and self._in_grace(giving)
+        ):
+            return self._waiting(opened.request, giving, giving.session_donation)
         if giving.status == "expired":
             return self.views.session_message_page(giving, "expired", 410, "clock")
-        if giving.gift.state is CheckoutState.PAID or giving.status == "completed":
+        if giving.session_donation.state is CheckoutState.PAID or giving.status == "completed":
             return self.views.session_message_page(giving, "used", 410, "heart")
-        if not giving.accepts_donations and giving.gift.state is not CheckoutState.UNDER_WAY:
+        if not giving.accepts_donations and giving.session_donation.state is not CheckoutState.UNDER_WAY:
             return self.views.closed_page(giving)
-        typed = form_cookie.load_form(opened.request, self._vault, opened.id, opened.session_path_id) or DonationForm()
-        match giving.gift.state:
+        typed = (
+            form_cookie.read_form_cookie(opened.request, self._vault, opened.id, opened.session_path_id)
+            or DonationForm()
+        )
+        match giving.session_donation.state:
             case CheckoutState.UNDER_WAY:
                 return await self._started(opened, typed)
             case CheckoutState.DECLINED if giving.card_attempts_exhausted:
@@ -436,14 +449,16 @@ class DonationPages:
 
     async def _held(self, giving: SessionView) -> Response:
         """The page for an unallocated payment: a bank transfer may still be accepted, a card payment is refunded."""
-        assert giving.gift.donation is not None, "it has a payment"
+        assert giving.session_donation.donation is not None, "it has a payment"
         async with self._db.read() as tx:
-            by_bank = await bank_transfers.find_newest_transfer_payment(tx, giving.gift.donation) is not None
+            by_bank = (
+                await bank_transfers.find_newest_transfer_payment(tx, giving.session_donation.donation) is not None
+            )
         return self.views.session_message_page(giving, "transfer_held" if by_bank else "held", 200, "info")
 
-    async def _started(self, opened: OpenedSession, form: DonationForm) -> Response:
+    async def _started(self, opened: DonationSessionRequest, form: DonationForm) -> Response:
         """The form for a started payment; says that nothing was charged only if the provider does."""
-        gift, key = opened.session_view.gift, "give.paying"
+        gift, key = opened.session_view.session_donation, "give.paying"
         if not link_sessions.is_speculative_request(opened.request):
             with suppress(ServiceUnavailable):
                 gift = await self._checkout.handle_donor_return(opened.id, None)
@@ -460,7 +475,7 @@ class DonationPages:
 
     def _form(
         self,
-        opened: OpenedSession,
+        opened: DonationSessionRequest,
         form: DonationForm,
         *,
         status: int = 200,

@@ -39,9 +39,9 @@ class CheckoutFunctions:
 
     ``provider_page_origin``: scheme, host and port of the provider's pages. ``start_payment``: creates the donation and
     its payment; the result's payment URL is the provider's page. Raises SessionExpired, SessionAlreadyCompleted,
-    TooManyCardAttempts, RateLimited, CodeRequired, ServiceUnavailable. ``handle_donor_return``: refreshes the payment,
-    also the given attempt; raises ServiceUnavailable. ``fee_schedule``: the provider's fee. ``currencies``: those that
-    it accepts.
+    TooManyCardAttempts, RateLimited, EmailCodeRequired, ServiceUnavailable. ``handle_donor_return``: refreshes the
+    payment, also the given attempt; raises ServiceUnavailable. ``fee_schedule``: the provider's fee. ``currencies``:
+    those that it accepts.
 
     ``own_bank_accounts``: our own by currency. ``start_transfer``: like ``start_payment``, for a bank transfer to one
     of them; the payment URL is our page with the details.

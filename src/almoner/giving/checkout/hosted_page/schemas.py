@@ -237,7 +237,7 @@ class DonationForm(msgspec.Struct, frozen=True):
 
 def _postcode(entered: str) -> str:
     """The postcode in canonical form; in upper case if it is not a UK postcode."""
-    return claimable.format_postcode(entered) or entered.upper()
+    return claimable.normalise_postcode(entered) or entered.upper()
 
 
 def _claim_problem(field: str, problem: DeclarerProblem) -> str:

@@ -78,20 +78,20 @@ class SessionView:
     session: DonationSession
     partner: PartnerAccount
     status: str
-    cause: NonprofitProfile
-    gift: SessionDonation
+    nonprofit: NonprofitProfile
+    session_donation: SessionDonation
     card_attempts_exhausted: bool
     next_donation_at: datetime | None = None
 
     @property
     def accepts_donations(self) -> bool:
         """Whether the nonprofit may receive the session's currency and the partner is not paused."""
-        return self.session.currency in self.cause.receives and not self.partner.is_paused
+        return self.session.currency in self.nonprofit.receives and not self.partner.is_paused
 
     @property
     def offers_gift_aid(self) -> bool:
         """Whether the donation may have Gift Aid: sterling to a UK charity."""
-        cause_ = self.cause
+        cause_ = self.nonprofit
         return (
             self.session.currency == gift_aid_declarations_domain.CURRENCY
             and cause_.country_code == gift_aid_declarations_domain.COUNTRY
@@ -138,8 +138,8 @@ async def donor_has_regular_donation(tx: Tx, session: DonationSession, donor_ema
 
 def with_limited_currencies(view: SessionView, accepted_currencies: Collection[str]) -> SessionView:
     """The view with only the currencies that the payment provider accepts."""
-    received = tuple(code for code in view.cause.receives if code in accepted_currencies)
-    return replace(view, cause=replace(view.cause, receives=received))
+    received = tuple(code for code in view.nonprofit.receives if code in accepted_currencies)
+    return replace(view, nonprofit=replace(view.nonprofit, receives=received))
 
 
 async def load_nonprofit_profile(tx: Tx, session: DonationSession) -> NonprofitProfile:
@@ -176,7 +176,7 @@ def with_default_language_and_currency(
     language = (
         session.language or languages.negotiate_language(accept_language, catalogues.offered_languages) or FALLBACK
     )
-    currency = session.currency or default_currency(view.cause.receives, accept_language)
+    currency = session.currency or default_currency(view.nonprofit.receives, accept_language)
     return replace(view, session=replace(session, language=language, currency=currency))
 
 

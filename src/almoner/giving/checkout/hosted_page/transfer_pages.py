@@ -7,7 +7,7 @@ from starlette.routing import Route
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.bank_transfers.domain import AwaitedTransfer
 from almoner.giving.checkout.donations.domain import CheckoutState
-from almoner.giving.checkout.hosted_page.pages import DonationPages, OpenedSession, with_error_pages
+from almoner.giving.checkout.hosted_page.pages import DonationPages, DonationSessionRequest, with_error_pages
 from almoner.giving.checkout.hosted_page.ports import CheckoutFunctions
 from almoner.giving.checkout.hosted_page.views import FormNotice, redirect_to
 from almoner.kit.errors import ServiceUnavailable
@@ -49,8 +49,8 @@ class TransferPages:
             await bank_transfers.confirm_transfer_sent(tx, opened.id)
         return redirect_to(f"/give/{opened.session_path_id}/transfer")
 
-    async def _page(self, opened: OpenedSession, notice: FormNotice | None = None) -> Response:
-        if opened.session_view.gift.state is CheckoutState.PAID:
+    async def _page(self, opened: DonationSessionRequest, notice: FormNotice | None = None) -> Response:
+        if opened.session_view.session_donation.state is CheckoutState.PAID:
             return redirect_to(f"/give/{opened.session_path_id}/thanks")
         if (transfer := await self._reported(opened)) is None:
             return redirect_to(f"/give/{opened.session_path_id}")
@@ -59,9 +59,9 @@ class TransferPages:
             opened.session_view, transfer, action=action, csrf=opened.visit.csrf, notice=notice
         )
 
-    async def _reported(self, opened: OpenedSession) -> AwaitedTransfer | None:
+    async def _reported(self, opened: DonationSessionRequest) -> AwaitedTransfer | None:
         """The transfer to show; None if none is awaited. Raises ServiceUnavailable without an account."""
-        gift = opened.session_view.gift
+        gift = opened.session_view.session_donation
         if gift.donation is None or gift.state not in (CheckoutState.UNDER_WAY, CheckoutState.AWAITED):
             return None
         async with self._db.read() as tx:

@@ -105,7 +105,7 @@ class GivingLinkContext:
 
 
 @dataclass(frozen=True, slots=True)
-class ReceiptAddressForm:
+class ReceiptEmailForm:
     """The form that corrects a receipt's address. ``problem``: the key of the entered address's problem."""
 
     action: str
@@ -184,7 +184,7 @@ class HostedPageViews:
         self, view: SessionView, language: Language, *, for_regular_donations: bool
     ) -> list[tuple[str, str]]:
         """The place and text of each of the operator's notices for the nonprofit's country."""
-        country = view.cause.country_code
+        country = view.nonprofit.country_code
         return [
             (one.state or formats.country_name(country, language.locale) or country, one.text)
             for one in self._notices
@@ -270,7 +270,7 @@ class HostedPageViews:
         view: SessionView,
         donation: Donation,
         received_at: datetime,
-        form: ReceiptAddressForm | None = None,
+        form: ReceiptEmailForm | None = None,
         *,
         status: int = 200,
     ) -> Response:
@@ -318,7 +318,7 @@ class HostedPageViews:
             status=status,
             icon=icon,
             partner_links=view.partner.public_links,
-            organisation=view.cause.name,
+            organisation=view.nonprofit.name,
         )
 
     def message_page(self, request: Request, kind: str, status: int, icon: str) -> HTMLResponse:
@@ -401,7 +401,7 @@ def mask_email(email: str) -> str:
 
 
 def _nonprofit_context(giving: SessionView, language: Language) -> dict[str, object]:
-    cause = giving.cause
+    cause = giving.nonprofit
     return {
         "name": cause.name,
         "monogram": cause.initials,
@@ -453,7 +453,7 @@ def _names(form: DonationForm, language: Language) -> list[tuple[str, str, str, 
 
 def _gift_aid_context(giving: SessionView, form: DonationForm, language: Language) -> dict[str, object]:
     """The template values of Gift Aid; HMRC's statement stays in English in any language."""
-    offered, charity = giving.session.frequencies, giving.cause.name
+    offered, charity = giving.session.frequencies, giving.nonprofit.name
     statements = []  # with both, the style sheet shows the one of the chosen frequency
     if "one_time" in offered:
         statements.append(("once", STATEMENT.format(charity=charity), "give.giftaid.meaning"))

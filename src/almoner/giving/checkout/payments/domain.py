@@ -268,7 +268,7 @@ class NoSuchPayment(ProviderFailure):
     """The provider does not know the payment."""
 
 
-class PaymentNotOurs(NoSuchPayment):
+class PaymentNotRecognised(NoSuchPayment):
     """The provider knows the payment, but this deployment did not create it."""
 
 

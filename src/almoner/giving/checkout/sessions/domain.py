@@ -57,7 +57,7 @@ class SessionNotPayable(BadRequest):
     message = "There is no way to pay for this session"
 
 
-def ensure_currency_payable(currency: str | None, payable_currencies: Collection[str] | None) -> None:
+def ensure_currency_accepted(currency: str | None, payable_currencies: Collection[str] | None) -> None:
     """Check that donors can pay in this session's currency.
 
     Raises SessionNotPayable.

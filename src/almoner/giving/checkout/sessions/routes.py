@@ -61,7 +61,7 @@ def session_creation_routes(payable_currencies: Collection[str] | None) -> Route
     )
     async def create_donation_session(call: ApiCall, body: DonationSessionBody) -> DonationSessionResponse:
         """Create a donation session: a hosted page, open for 24 hours, on which one donor gives to one organisation."""
-        domain.ensure_currency_payable(body.currency, payable_currencies)
+        domain.ensure_currency_accepted(body.currency, payable_currencies)
         change = service.DonationSessionRequest(
             body.organisation_id,
             body.user_id,

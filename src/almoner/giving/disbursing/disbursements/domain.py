@@ -95,7 +95,7 @@ class Disbursement:
     partner_id: UUID
     organisation_id: UUID
     money: Money
-    donations: int
+    donation_count: int
     status: DisbursementStatus
     waiting_reason: WaitingReason | None
     end_to_end_id: str
@@ -134,10 +134,10 @@ class DisbursementHold:
 class PaymentConfirmation:
     """Operators' confirmation that the bank paid a disbursement. ``second``: the second operator and their note."""
 
-    by: str
+    confirmed_by: str
     single_approval_limit_minor: int = 0
     note: str | None = None
-    second: tuple[str, str] | None = None
+    second_confirmation: tuple[str, str] | None = None
 
 
 SANDBOX_CONFIRMATION: Final = PaymentConfirmation("sandbox")
@@ -167,17 +167,17 @@ class OperatorDisbursementFilters:
 class DisbursementTotals:
     """Sums over disbursements of one currency."""
 
-    disbursements: int
-    donations: int
-    minor: int  # across partners, so it may exceed the maximum amount
+    disbursement_count: int
+    donation_count: int
+    total_minor: int  # across partners, so it may exceed the maximum amount
     currency: str
 
     def with_disbursement(self, disbursement: Disbursement) -> "DisbursementTotals":
         """The totals including one more disbursement."""
         return DisbursementTotals(
-            self.disbursements + 1,
-            self.donations + disbursement.donations,
-            self.minor + disbursement.money.minor,
+            self.disbursement_count + 1,
+            self.donation_count + disbursement.donation_count,
+            self.total_minor + disbursement.money.minor,
             self.currency,
         )
 
@@ -189,7 +189,7 @@ def new_disbursement(disbursement_id: UUID, batch: DisbursementBatch, now: datet
         partner_id=batch.partner_id,
         organisation_id=batch.organisation_id,
         money=Money(0, batch.currency),
-        donations=0,
+        donation_count=0,
         status="PENDING",
         waiting_reason=WaitingReason.BELOW_THRESHOLD,
         end_to_end_id=end_to_end_id_of(disbursement_id),

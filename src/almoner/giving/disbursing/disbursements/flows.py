@@ -43,7 +43,7 @@ class DisbursementRunResult:
         currency = disbursement.money.currency
         if disbursement.status == "SENT":
             self.sent[currency] = self.sent.get(currency, _no_totals(currency)).with_disbursement(disbursement)
-        elif disbursement.waiting_reason is not None and disbursement.donations:
+        elif disbursement.waiting_reason is not None and disbursement.donation_count:
             kind = (disbursement.waiting_reason, currency)
             self.waiting[kind] = self.waiting.get(kind, _no_totals(currency)).with_disbursement(disbursement)
 
@@ -75,7 +75,7 @@ async def run_disbursements(
 
     ``on_finished`` is called in the transaction that finishes the run. Raises UnreleasedDatabaseCopy.
     """
-    await fill_all_disbursements(db, rules)
+    await add_donations_to_all_disbursements(db, rules)
     ran = DisbursementRunResult()
     after: UUID | None = None
     while True:
@@ -96,25 +96,25 @@ async def run_disbursements(
     return ran
 
 
-async def fill_all_disbursements(db: Database, rules: DisbursementRules) -> None:
+async def add_donations_to_all_disbursements(db: Database, rules: DisbursementRules) -> None:
     """Add every settled donation to its disbursement."""
     async with db.read() as tx:
         buckets = await donations.unpaid_balances(tx)
     for bucket in buckets:
         try:
-            await fill_disbursement(db, bucket, rules)
+            await add_donations_to_disbursement(db, bucket, rules)
         except service.REFUSALS as refused:
             # A disbursement that cannot be filled does not stop the others.
             named = db.deployment.ids.encode("organisation", bucket.organisation_id)
             _log.error("disbursement_batch_refused", organisation=named, currency=bucket.currency, why=str(refused))
 
 
-async def fill_disbursement(db: Database, batch: DisbursementBatch, rules: DisbursementRules) -> None:
+async def add_donations_to_disbursement(db: Database, batch: DisbursementBatch, rules: DisbursementRules) -> None:
     """Add all settled donations of a batch to its open disbursement, in several transactions."""
     more = True
     while more:
         async with db.write() as tx:
-            more = await service.fill_disbursement(tx, batch, rules)
+            more = await service.add_donations_to_disbursement(tx, batch, rules)
 
 
 async def _send(db: Database, disbursement_id: UUID, rules: DisbursementRules, ran: DisbursementRunResult) -> None:
@@ -171,7 +171,7 @@ async def pay_donation_in_sandbox(
     """
     bucket = DisbursementBatch(partner.id, donation.organisation_id, donation.money.currency)
     while True:
-        await fill_disbursement(db, bucket, rules)
+        await add_donations_to_disbursement(db, bucket, rules)
         async with db.read() as tx:
             placed = await donations.get(tx, partner, donation.id)
             full = await store.find_open_disbursement(tx, partner, bucket)

@@ -12,7 +12,7 @@ import msgspec
 from almoner.giving.checkout.donations import domain as donations_domain
 from almoner.giving.disbursing.disbursements import flows, service
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
-from almoner.giving.disbursing.disbursements.service import COLLECT, HOLD, FillDisbursementsJob, PlaceHoldJob
+from almoner.giving.disbursing.disbursements.service import COLLECT, HOLD, AddDonationsToDisbursementsJob, PlaceHoldJob
 from almoner.giving.disbursing.verifications import domain as verifications_domain
 from almoner.giving.disbursing.verifications.domain import VerificationFlaggedEvent
 from almoner.platform.database.transactions import Partner, Tx
@@ -72,8 +72,8 @@ async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @payout_tasks.job(COLLECT)
-async def fill_disbursements(
-    dependencies: JobDependencies, context: JobContext, job: DecodedJob[FillDisbursementsJob]
+async def add_donations_to_disbursements(
+    dependencies: JobDependencies, context: JobContext, job: DecodedJob[AddDonationsToDisbursementsJob]
 ) -> Result:
     """Add a nonprofit's settled donations to its open disbursements, one transaction for each of them.
 
@@ -83,7 +83,7 @@ async def fill_disbursements(
     async with context.db.read() as tx:
         buckets = await service.list_batches_for_nonprofit(tx, partner, job.details.organisation)
     for bucket in buckets:
-        await flows.fill_disbursement(context.db, bucket, dependencies.rules)
+        await flows.add_donations_to_disbursement(context.db, bucket, dependencies.rules)
     async with context.db.read() as tx:
         left = [bucket for bucket in buckets if await service.has_donations_for_open_disbursement(tx, bucket)]
     return JobRetry(_AGAIN, "somebody else held some of the gifts") if left else JobDone()

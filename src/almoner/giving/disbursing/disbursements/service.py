@@ -67,14 +67,14 @@ from almoner.platform.jobs.queue import JobKind, NewJob
 Scope = Partner | AllPartners
 
 
-class FillDisbursementsJob(msgspec.Struct, frozen=True):
+class AddDonationsToDisbursementsJob(msgspec.Struct, frozen=True):
     """The partner and nonprofit whose donations are collected."""
 
     partner: UUID
     organisation: UUID
 
 
-COLLECT: Final = JobKind("disbursements.collect", FillDisbursementsJob)
+COLLECT: Final = JobKind("disbursements.collect", AddDonationsToDisbursementsJob)
 
 
 class PlaceHoldJob(msgspec.Struct, frozen=True):
@@ -151,7 +151,9 @@ async def list_batches_for_nonprofit(tx: Tx, partner: Partner, organisation_id: 
     return list(dict.fromkeys([*loose, *await store.list_batches_of_open_disbursements(tx, partner, organisation_id)]))
 
 
-async def fill_disbursement(tx: Tx, batch: DisbursementBatch, rules: DisbursementRules, limit: int = BATCH) -> bool:
+async def add_donations_to_disbursement(
+    tx: Tx, batch: DisbursementBatch, rules: DisbursementRules, limit: int = BATCH
+) -> bool:
     """Add settled donations to their disbursement; True if there may be more.
 
     Donations beyond the maximum amount go into the next disbursement, once this one is sent.
@@ -165,11 +167,11 @@ async def fill_disbursement(tx: Tx, batch: DisbursementBatch, rules: Disbursemen
         if (locked := await store.lock_open_disbursement(tx, partner, batch)) is None:
             return True  # another run has just sent it
     added = await donations.add_donations_to_disbursement(tx, batch, locked.id, limit, MAX_MINOR - locked.money.minor)
-    if added.donations:
+    if added.donation_count:
         await verifications.start_verification_on_first_payment(tx, partner, batch.organisation_id)
     total = locked.money + Money(added.total_minor, batch.currency)
-    await _update_batch(tx, locked, total, locked.donations + added.donations, rules)
-    return added.donations == limit
+    await _update_batch(tx, locked, total, locked.donation_count + added.donation_count, rules)
+    return added.donation_count == limit
 
 
 async def _update_batch(
@@ -177,7 +179,7 @@ async def _update_batch(
 ) -> Disbursement:
     reason = await _batch_waiting_reason(tx, disbursement.batch, money, rules)
     ready_at = None if reason else disbursement.ready_at or tx.now
-    refilled = replace(disbursement, money=money, donations=count, waiting_reason=reason, ready_at=ready_at)
+    refilled = replace(disbursement, money=money, donation_count=count, waiting_reason=reason, ready_at=ready_at)
     if refilled != disbursement:
         await store.update_donation_totals(tx, refilled)
         await _emit_changes(tx, disbursement, refilled)
@@ -187,7 +189,7 @@ async def _update_batch(
 async def _emit_changes(tx: Tx, before: Disbursement, after: Disbursement) -> None:
     """Notify the partner of what changed; an empty disbursement is invisible to it."""
     record = serialise_for_api(tx, after)
-    if before.donations == 0:
+    if before.donation_count == 0:
         await outbox.emit_event(tx, after.partner_id, domain.CREATED, record)
     elif record != serialise_for_api(tx, before):
         await outbox.emit_event(tx, after.partner_id, domain.UPDATED, record)
@@ -226,7 +228,7 @@ async def _remove_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) 
         named = tx.ids.encode("disbursement", locked.id)
         raise DisbursementError(f"the donation is in {named}, which is {locked.status}")
     await donations.remove_from_disbursement(tx, donation.id)
-    await _update_batch(tx, locked, locked.money - donation.net_amount_for_nonprofit, locked.donations - 1, rules)
+    await _update_batch(tx, locked, locked.money - donation.net_amount_for_nonprofit, locked.donation_count - 1, rules)
     return replace(donation, disbursement_id=None)
 
 
@@ -238,7 +240,7 @@ async def send_disbursement(tx: Tx, disbursement_id: UUID, rules: DisbursementRu
     locked = await _lock(tx, disbursement_id)
     if locked.status != "PENDING":
         return None
-    locked = await _update_batch(tx, locked, locked.money, locked.donations, rules)
+    locked = await _update_batch(tx, locked, locked.money, locked.donation_count, rules)
     if locked.waiting_reason is not None:
         return locked
     if not await store.update_status(tx, locked, "SENT"):
@@ -247,7 +249,7 @@ async def send_disbursement(tx: Tx, disbursement_id: UUID, rules: DisbursementRu
         tx, ledger_domain.build_disbursement_sent_transfers(locked.id, locked.organisation_id, locked.money)
     )
     if await donations.has_undisbursed_donations(tx, locked.batch):  # it was full
-        await enqueue_fill_disbursements(tx, Partner(locked.partner_id), locked.organisation_id)
+        await enqueue_adding_donations_to_disbursements(tx, Partner(locked.partner_id), locked.organisation_id)
     return await _emit_status(tx, locked)
 
 
@@ -347,7 +349,7 @@ async def hold_disbursements(
     return await _recheck_batches(tx, scope, organisation_id, rules)
 
 
-async def enqueue_hold(tx: Tx, donation: Donation, cause: str, reason: str) -> None:
+async def enqueue_disbursement_hold(tx: Tx, donation: Donation, cause: str, reason: str) -> None:
     """Enqueue an automatic hold of a partner's disbursements to a donation's nonprofit, once for each cause."""
     note = f"{tx.ids.encode('donation', donation.id)}: {reason}, {cause}"
     await HOLD.enqueue(tx, PlaceHoldJob(donation.partner_id, donation.organisation_id, cause, note), unique_key=cause)
@@ -435,7 +437,7 @@ async def _record_hold(tx: Tx, decided: DisbursementHold) -> None:
 async def _recheck_batches(tx: Tx, scope: Scope, organisation_id: UUID, rules: DisbursementRules) -> list[Disbursement]:
     """Update why a nonprofit's open batches wait. Waits for a run that has locked one of them."""
     found = await store.lock_open_disbursements(tx, scope, organisation_id)
-    return [await _update_batch(tx, one, one.money, one.donations, rules) for one in found]
+    return [await _update_batch(tx, one, one.money, one.donation_count, rules) for one in found]
 
 
 async def propagate_status_to_donations(tx: Tx, disbursement_id: UUID) -> bool:
@@ -472,7 +474,7 @@ async def list_disbursement_ids_with_status(
     return await store.list_disbursement_ids_with_status(tx, status, after, limit)
 
 
-async def enqueue_fill_disbursements(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
+async def enqueue_adding_donations_to_disbursements(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
     """Enqueue a job that adds a nonprofit's disbursable donations to their batches."""
     await queue.enqueue_jobs(tx, [build_add_donations_to_disbursements_job(partner.id, organisation_id)])
 
@@ -480,7 +482,7 @@ async def enqueue_fill_disbursements(tx: Tx, partner: Partner, organisation_id: 
 def build_add_donations_to_disbursements_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
     """The job that collects batches for a nonprofit; at most one waits at a time."""
     return COLLECT.build_job(
-        FillDisbursementsJob(partner_id, organisation_id), unique_key=f"{partner_id}:{organisation_id}"
+        AddDonationsToDisbursementsJob(partner_id, organisation_id), unique_key=f"{partner_id}:{organisation_id}"
     )
 
 

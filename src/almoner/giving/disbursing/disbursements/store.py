@@ -51,7 +51,7 @@ async def insert(tx: Tx, partner: Partner, disbursement: Disbursement) -> None:
         disbursement.organisation_id,
         disbursement.money.currency,
         disbursement.money.minor,
-        disbursement.donations,
+        disbursement.donation_count,
         disbursement.waiting_reason,
         disbursement.end_to_end_id,
         disbursement.created_at,
@@ -135,7 +135,7 @@ async def update_donation_totals(tx: Tx, disbursement: Disbursement) -> None:
         """,
         disbursement.id,
         disbursement.money.minor,
-        disbursement.donations,
+        disbursement.donation_count,
         disbursement.waiting_reason,
         disbursement.ready_at,
     )
@@ -176,9 +176,9 @@ async def insert_confirmation(tx: Tx, disbursement: Disbursement, confirmation: 
         disbursement.id,
         disbursement.money.minor,
         confirmation.single_approval_limit_minor,
-        confirmation.by,
+        confirmation.confirmed_by,
         confirmation.note,
-        *(confirmation.second or (None, None)),
+        *(confirmation.second_confirmation or (None, None)),
         tx.now,
     )
 

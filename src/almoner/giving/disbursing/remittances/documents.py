@@ -66,7 +66,7 @@ class RemittanceRenderer:
                 for name, value in (
                     ("disbursement", self._deployment.ids.encode("disbursement", disbursement.id)),
                     ("transfer", end_to_end_id_of(disbursement.id)),
-                    ("gifts", formats.localise_digits(f"{remittance.totals.gifts}", language.locale)),
+                    ("gifts", formats.localise_digits(f"{remittance.totals.donation_count}", language.locale)),
                 )
             ],
             "columns": [language.text(f"remittance.{name}") for name in ("gift", "given", "fee", "back", "paid")],
@@ -77,7 +77,11 @@ class RemittanceRenderer:
                 for minor in _amounts(remittance.totals)
             ],
             "notes": [
-                *([language.text("remittance.more")] if len(remittance.lines) < remittance.totals.gifts else []),
+                *(
+                    [language.text("remittance.more")]
+                    if len(remittance.lines) < remittance.totals.donation_count
+                    else []
+                ),
                 language.text("remittance.note"),
             ],
         }
@@ -114,7 +118,7 @@ def _designation(designation: str, language: Language) -> dict[str, object]:
 
 
 def _amounts(of: RemittanceLine | RemittanceTotals) -> tuple[int, int, int, int]:
-    return of.given_minor, of.fee_minor, of.refunded_minor, of.paid_minor
+    return of.donated_minor, of.fee_minor, of.refunded_minor, of.paid_minor
 
 
 def _money(minor: int, remittance: Remittance, language: Language) -> str:

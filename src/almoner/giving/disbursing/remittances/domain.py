@@ -29,36 +29,36 @@ class RemittanceLine:
     donor: tuple[str, str] | None
     message: str | None
     designation: str | None
-    given_minor: int
+    donated_minor: int
     fee_minor: int
     refunded_minor: int
 
     @property
     def paid_minor(self) -> int:
         """The part of the donation in the disbursement."""
-        return self.given_minor - self.fee_minor - self.refunded_minor
+        return self.donated_minor - self.fee_minor - self.refunded_minor
 
 
 @dataclass(frozen=True, slots=True)
 class RemittanceTotals:
     """The totals of all donations of a disbursement."""
 
-    gifts: int = 0
-    given_minor: int = 0
+    donation_count: int = 0
+    donated_minor: int = 0
     fee_minor: int = 0
     refunded_minor: int = 0
 
     @property
     def paid_minor(self) -> int:
         """The total amount of the disbursement."""
-        return self.given_minor - self.fee_minor - self.refunded_minor
+        return self.donated_minor - self.fee_minor - self.refunded_minor
 
     def with_lines(self, lines: Iterable[RemittanceLine]) -> "RemittanceTotals":
         """The totals with further donations added."""
         found = list(lines)
         return RemittanceTotals(
-            self.gifts + len(found),
-            self.given_minor + sum(one.given_minor for one in found),
+            self.donation_count + len(found),
+            self.donated_minor + sum(one.donated_minor for one in found),
             self.fee_minor + sum(one.fee_minor for one in found),
             self.refunded_minor + sum(one.refunded_minor for one in found),
         )
@@ -95,7 +95,7 @@ def remittance_line_of(donation: Donation) -> RemittanceLine:
         donor=(donation.first_name or "", donation.last_name or "") if named else None,
         message=donation.message,
         designation=donation.designation,
-        given_minor=donation.money.minor,
+        donated_minor=donation.money.minor,
         fee_minor=off.fee_minor,
         refunded_minor=off.refunded_minor,
     )

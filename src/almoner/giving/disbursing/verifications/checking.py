@@ -191,5 +191,5 @@ async def emit_verification_flagged(tx: Tx, verification: MonetaryDonationVerifi
 
 async def enqueue_rechecks(tx: Tx, organisation_ids: list[UUID]) -> None:
     """Enqueue rechecks of live verifications of these nonprofits."""
-    for verification_id, _, _ in await store.list_ids_of_pending_and_approved(tx, organisation_ids):
+    for verification_id, _, _ in await store.list_pending_and_approved_verification_ids(tx, organisation_ids):
         await transitions.enqueue_check(tx, verification_id)

@@ -112,7 +112,7 @@ async def on_account_ownership_denied(
 
 async def _lock_live(tx: Tx, organisation_id: UUID) -> list[MonetaryDonationVerification]:
     """Lock the pending and approved verifications of a nonprofit, of all partners, in ID order."""
-    found = [one for one, _, _ in await store.list_ids_of_pending_and_approved(tx, [organisation_id])]
+    found = [one for one, _, _ in await store.list_pending_and_approved_verification_ids(tx, [organisation_id])]
     locked = [await transitions.get_for_update(tx, ALL_PARTNERS, verification_id) for verification_id in found]
     return [one for one in locked if one.is_pending_or_approved]
 

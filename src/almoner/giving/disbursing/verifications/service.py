@@ -49,7 +49,7 @@ from almoner.giving.disbursing.verifications.flagging import review_flag as revi
 from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationResponse
 from almoner.giving.disbursing.verifications.store import list_decisions as list_decisions
 from almoner.giving.disbursing.verifications.store import (
-    list_ids_of_pending_and_approved as list_ids_of_pending_and_approved,
+    list_pending_and_approved_verification_ids as list_pending_and_approved_verification_ids,
 )
 from almoner.giving.disbursing.verifications.store_findings import list_findings as list_findings
 from almoner.giving.disbursing.verifications.store_findings import list_flags as list_flags
@@ -422,7 +422,9 @@ async def next_expiry_at(tx: Tx) -> datetime | None:
 async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners with a verification of each of these nonprofits, to be notified of changes (settled 6)."""
     found: dict[UUID, set[UUID]] = {}
-    for _, partner_id, organisation_id in await store.list_ids_of_pending_and_approved(tx, list(organisation_ids)):
+    for _, partner_id, organisation_id in await store.list_pending_and_approved_verification_ids(
+        tx, list(organisation_ids)
+    ):
         found.setdefault(organisation_id, set()).add(partner_id)
     return found
 
@@ -444,6 +446,6 @@ async def enqueue_due_checks(tx: Tx, limit: int = BATCH) -> int:
 
 async def list_pending_and_approved_verifications(tx: Tx, organisation_id: UUID) -> list[MonetaryDonationVerification]:
     """Pending and approved verifications of a nonprofit, of any partner."""
-    found = await store.list_ids_of_pending_and_approved(tx, [organisation_id])
+    found = await store.list_pending_and_approved_verification_ids(tx, [organisation_id])
     known = [await get(tx, ALL_PARTNERS, verification_id) for verification_id, _, _ in found]
     return [one for one in known if one.is_pending_or_approved]

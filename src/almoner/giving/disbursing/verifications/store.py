@@ -149,7 +149,7 @@ class VerificationIds(NamedTuple):
 
 
 @across_partners("followers")
-async def list_ids_of_pending_and_approved(tx: Tx, organisation_ids: Sequence[UUID]) -> list[VerificationIds]:
+async def list_pending_and_approved_verification_ids(tx: Tx, organisation_ids: Sequence[UUID]) -> list[VerificationIds]:
     """Pending and approved verifications of these organisations, by ID."""
     rows = await tx.fetch(
         """

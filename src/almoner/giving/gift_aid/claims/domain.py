@@ -106,9 +106,9 @@ class GiftAidClaim:
     organisation_id: UUID
     cutoff_at: datetime
     status: ClaimStatus
-    donations: int
-    lines: int
-    minor: int
+    donation_count: int
+    line_count: int
+    amount_minor: int
     deducted_minor: int
     drafted_at: datetime
     drafted_by: str
@@ -119,7 +119,7 @@ class GiftAidClaim:
     @property
     def tax_minor(self) -> int:
         """The tax to reclaim for its donations."""
-        return basic_rate_tax_pence(self.minor)
+        return basic_rate_tax_pence(self.amount_minor)
 
     @property
     def adjustment_minor(self) -> int:

@@ -49,5 +49,5 @@ async def on_donation_changed(tx: Tx, events: Sequence[Event]) -> None:
 async def adjust_claim(context: JobContext, job: DecodedJob[AdjustClaimJob]) -> Result:
     """Record what was overclaimed for a donation, once."""
     async with context.db.write() as tx:
-        await service.adjust_claim_of_donation(tx, job.details.donation)
+        await service.adjust_gift_aid_claim_of_donation(tx, job.details.donation)
     return JobDone()

@@ -68,7 +68,7 @@ async def draft_claim(
     if cutoff_at > tx.now:
         raise GiftAidClaimError("--before must not be in the future, because only past donations can be claimed")
     for donation_id in await store.list_overclaimed_donation_ids_of_charity(tx, organisation_id):
-        await adjust_claim_of_donation(tx, donation_id)
+        await adjust_gift_aid_claim_of_donation(tx, donation_id)
     today = domain.london_day(tx.now)
     since = year_end.earliest_claimable_at(today)
     expired = await store.count_expired_donations(tx, organisation_id, since)
@@ -85,9 +85,9 @@ async def draft_claim(
         organisation_id=organisation_id,
         cutoff_at=cutoff_at,
         status="drafted",
-        donations=len(made.entries),
-        lines=made.line_count,
-        minor=minor,
+        donation_count=len(made.entries),
+        line_count=made.line_count,
+        amount_minor=minor,
         deducted_minor=sum(part for _, part in taken),
         drafted_at=tx.now,
         drafted_by=drafted_by,
@@ -181,7 +181,7 @@ async def mark_submitted(tx: Tx, claim_id: UUID, hmrc_reference: str, *, recorde
     if not await store.update_status(tx, claim, "submitted", changed_by=recorded_by, hmrc_reference=hmrc_reference):
         raise _transition_refused(claim, "submitted")
     for donation_id in await store.list_overclaimed_donation_ids(tx, claim_id):
-        await adjust_claim_of_donation(tx, donation_id)
+        await adjust_gift_aid_claim_of_donation(tx, donation_id)
     return replace(claim, status="submitted", reference=hmrc_reference)
 
 
@@ -242,7 +242,7 @@ def _transition_refused(claim: GiftAidClaim, target: str) -> GiftAidClaimError:
     return GiftAidClaimError(f"the claim is {claim.status}, so it cannot be {target}")
 
 
-async def adjust_claim_of_donation(tx: Tx, donation_id: UUID) -> Adjustment | None:
+async def adjust_gift_aid_claim_of_donation(tx: Tx, donation_id: UUID) -> Adjustment | None:
     """Record what was overclaimed for a donation; None if nothing was.
 
     Locks the claim, then its donation, and so waits for a claim that is being submitted.
@@ -266,7 +266,7 @@ async def cancel_declaration_and_adjust_claims(
 
     Raises NotFound, DeclarationError.
     """
-    cancelled = await donations.cancel_declaration(tx, declaration_id, cancelled_from)
+    cancelled = await donations.cancel_gift_aid_declaration(tx, declaration_id, cancelled_from)
     for donation_id in await store.list_donation_ids_claimed_under_declaration(tx, declaration_id):
-        await adjust_claim_of_donation(tx, donation_id)
+        await adjust_gift_aid_claim_of_donation(tx, donation_id)
     return cancelled

@@ -96,7 +96,7 @@ Problems = Mapping[str, DeclarerProblem]
 
 def normalise_declarer(declarer: Declarer) -> Declarer:
     """The declarer with a UK postcode in canonical form (M12)."""
-    return replace(declarer, postcode=format_postcode(declarer.postcode) or declarer.postcode)
+    return replace(declarer, postcode=normalise_postcode(declarer.postcode) or declarer.postcode)
 
 
 def find_declarer_problems(declarer: Declarer) -> Problems:
@@ -122,7 +122,7 @@ def last_name_for_hmrc(last_name: str) -> str:
     return " ".join(last_name.replace("-", " ").split())
 
 
-def format_postcode(entered: str) -> str | None:
+def normalise_postcode(entered: str) -> str | None:
     """A UK postcode in the form ``SW1Y 4JH``; None if the text is not one. Its third last character is a digit."""
     plain = _NO_POSTCODE_SIGN.sub("", clean_ascii_code(entered)).upper()
     plain = plain[:-3] + plain[-3:-2].translate(_AS_DIGITS) + plain[-2:]
@@ -131,7 +131,7 @@ def format_postcode(entered: str) -> str | None:
 
 def postcode_for_hmrc(declarer: Declarer) -> str | None:
     """The postcode for HMRC, X for an address abroad; None for neither."""
-    postcode = format_postcode(declarer.postcode)
+    postcode = normalise_postcode(declarer.postcode)
     if postcode is not None:
         return OVERSEAS_POSTCODE if postcode.startswith(_OTHER_TERRITORIES) else postcode
     if is_in_uk(declarer.country):

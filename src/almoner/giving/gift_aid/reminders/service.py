@@ -64,5 +64,5 @@ async def cancel_declaration_by_donor(tx: Tx, declaration_id: UUID) -> bool:
     declared, _ = await get_declaration_and_subscription(tx, declaration_id)
     if declared.ended:
         return False
-    await donations.cancel_declaration(tx, declared.id, None)
+    await donations.cancel_gift_aid_declaration(tx, declared.id, None)
     return True

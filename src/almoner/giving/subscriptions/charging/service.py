@@ -60,11 +60,9 @@ async def process_due_subscriptions(tx: Tx, limit: int = BATCH) -> int:
     return len(due)
 
 
-async def list_subscription_ids_awaiting_successor_proposal(
-    tx: Tx, after_id: UUID | None, limit: int = BATCH
-) -> list[UUID]:
+async def list_subscription_ids_to_propose_successor(tx: Tx, after_id: UUID | None, limit: int = BATCH) -> list[UUID]:
     """Active subscriptions after this ID whose nonprofit merged into another and whose donor was not asked yet."""
-    return await store.list_subscription_ids_awaiting_successor_proposal(tx, after_id, limit)
+    return await store.list_subscription_ids_to_propose_successor(tx, after_id, limit)
 
 
 async def next_due_at(tx: Tx) -> datetime | None:
@@ -159,7 +157,7 @@ async def _close(tx: Tx, charge: SubscriptionCharge, reason: SkipReason | None) 
     """Close an unpaid due date with its donation; a later payment by the donor is refunded."""
     await subscriptions.close_charge(tx, charge, reason)
     if charge.donation_id is not None:
-        await donations.cancel_later_donation(tx, charge.donation_id)
+        await donations.cancel_subscription_donation(tx, charge.donation_id)
 
 
 async def _was_erased(tx: Tx, subscription: DonationSubscription) -> bool:
@@ -207,7 +205,7 @@ async def _charge(
         await subscriptions.update_charge(tx, charge)
         return subscription, charge
     if charge.donation_id is None:
-        donation = await donations.create_later_donation(tx, subscription, charge.due_on)
+        donation = await donations.create_subscription_donation(tx, subscription, charge.due_on)
     else:
         donation = await donations.get_for_update(tx, Partner(subscription.partner_id), charge.donation_id)
         donation = await donations.apply_subscription_amount(tx, donation, subscription)

@@ -43,7 +43,7 @@ async def awaits_provider_response(tx: Tx, donation_id: UUID) -> bool:
 
 
 @across_partners("sweep")
-async def list_subscription_ids_awaiting_successor_proposal(tx: Tx, after_id: UUID | None, limit: int) -> list[UUID]:
+async def list_subscription_ids_to_propose_successor(tx: Tx, after_id: UUID | None, limit: int) -> list[UUID]:
     """Active subscriptions whose nonprofit has a successor not proposed yet, by ID."""
     rows = await tx.fetch(
         """

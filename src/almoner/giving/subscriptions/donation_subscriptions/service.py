@@ -252,7 +252,7 @@ def _with_donation(subscription: DonationSubscription, donation: Donation) -> Do
     )
 
 
-async def record_later_payment(
+async def record_subscription_payment(
     tx: Tx,
     subscription: DonationSubscription,
     donation: Donation,

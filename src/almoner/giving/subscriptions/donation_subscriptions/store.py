@@ -203,7 +203,7 @@ async def find_ongoing_subscription_of_donor(
 
 
 @across_partners("followers")
-async def list_ongoing_ids_of_organisation(
+async def list_ongoing_subscription_ids_of_organisation(
     tx: Tx, organisation_id: UUID, after: UUID | None, limit: int
 ) -> Sequence[UUID]:
     """A page of a nonprofit's subscriptions that have started and not ended, by ID."""

@@ -104,7 +104,7 @@ async def change_next_due_date(tx: Tx, submitted_form: SubmittedForm) -> Problem
     return {}
 
 
-async def pause(tx: Tx, submitted_form: SubmittedForm) -> Problems:
+async def pause_subscription(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Pause for some months, or until the donor resumes."""
     months = submitted_form.field("months")
     if months not in ("open", *map(str, domain.PAUSE_MONTHS)):
@@ -120,7 +120,7 @@ async def pause(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     return {}
 
 
-async def resume(tx: Tx, submitted_form: SubmittedForm) -> Problems:
+async def resume_subscription(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Resume, unless the nonprofit still cannot receive donations."""
     await subscriptions.resume(tx, submitted_form.partner, submitted_form.regular_donation.subscription.id)
     return {}
@@ -136,7 +136,7 @@ async def skip_next_donation(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     return {}
 
 
-async def cancel(tx: Tx, submitted_form: SubmittedForm) -> Problems:
+async def cancel_subscription(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Cancel the subscription."""
     await subscriptions.cancel(tx, submitted_form.partner, submitted_form.regular_donation.subscription.id, "donor")
     return {}
@@ -193,10 +193,10 @@ class DonorAction:
 ACTIONS: Final[Mapping[str, DonorAction]] = {
     "amount": DonorAction(change_amount, "changed", has_own_page=True),
     "day": DonorAction(change_next_due_date, "changed", has_own_page=True),
-    "pause": DonorAction(pause, "pause", has_own_page=True),
+    "pause": DonorAction(pause_subscription, "pause", has_own_page=True),
     "skip": DonorAction(skip_next_donation, "skip", has_own_page=True),
-    "cancel": DonorAction(cancel, "cancel", has_own_page=True),
-    "resume": DonorAction(resume, "resume"),
+    "cancel": DonorAction(cancel_subscription, "cancel", has_own_page=True),
+    "resume": DonorAction(resume_subscription, "resume"),
     "confirm": DonorAction(confirm_change, "changed"),
     "decline": DonorAction(decline_change, "decline"),
     "accept": DonorAction(accept_successor_organisation, "changed"),

@@ -58,7 +58,7 @@ class RegularDonation:
 
 
 @dataclass(frozen=True, slots=True)
-class RegularDonationsOfDonor:
+class DonorRegularDonations:
     """All subscriptions of a donor with a partner, newest first; ended ones last."""
 
     opened_by: DonationSubscription

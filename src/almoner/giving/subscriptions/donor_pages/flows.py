@@ -7,7 +7,7 @@ from uuid import UUID
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.payments.domain import (
     NoSuchPayment,
-    PaymentNotOurs,
+    PaymentNotRecognised,
     ProviderEvent,
     ProviderFailure,
     ProviderSetup,
@@ -68,7 +68,7 @@ async def _order(
     partner, since = Partner(subscription.partner_id), tx.real_now - domain.CARD_CHANGES_WITHIN
     if await store.count_setups_since(tx, partner, subscription.id, since) >= domain.MAX_CARD_CHANGES:
         return None
-    setup_id = await store.insert_setup(tx, partner, subscription.id)
+    setup_id = await store.insert_payment_method_setup(tx, partner, subscription.id)
     back = f"{return_url}?token={tx.vault.create_page_token(domain.CARD_PURPOSE, setup_id)}"
     order = PaymentMethodSetupRequest(
         key=f"{tx.deployment.environment}:setup:{encode_uuid(setup_id)}",
@@ -110,7 +110,7 @@ async def handle_setup_webhook(context: CardChangeContext, event: ProviderEvent)
     """
     try:
         setup = await context.provider.fetch_payment_method_setup(event.payment)
-    except PaymentNotOurs:
+    except PaymentNotRecognised:
         return False
     except NoSuchPayment as error:
         raise WebhookRefused("the notice names a page that its provider does not know") from error

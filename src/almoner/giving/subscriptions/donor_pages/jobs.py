@@ -6,7 +6,7 @@ from typing import Final
 from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.giving.requested_emails import service as requested_emails
 from almoner.giving.subscriptions.donor_pages import service
-from almoner.giving.subscriptions.donor_pages.service import SEND_LINK, SendManageLinkJob
+from almoner.giving.subscriptions.donor_pages.service import SEND_LINK, SendManagementLinkJob
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.queue import DecodedJob
@@ -15,7 +15,9 @@ from almoner.platform.outbound.mailing import RETRY_FOR_HOURS
 from almoner.platform.pages import formats
 
 
-async def compose_manage_link_email(tx: Tx, mails: MailRenderer, job: DecodedJob[SendManageLinkJob]) -> Email | None:
+async def compose_manage_link_email(
+    tx: Tx, mails: MailRenderer, job: DecodedJob[SendManagementLinkJob]
+) -> Email | None:
     """The email with the link; None after a day (real time) or if the donor was erased."""
     link_id = job.details.link
     asked = await requested_emails.find_request_time(tx, link_id)

@@ -34,7 +34,7 @@ from almoner.giving.subscriptions.donor_pages.actions import (
     Problems,
     SubmittedForm,
 )
-from almoner.giving.subscriptions.donor_pages.domain import RegularDonation, RegularDonationsOfDonor
+from almoner.giving.subscriptions.donor_pages.domain import DonorRegularDonations, RegularDonation
 from almoner.giving.subscriptions.donor_pages.ports import DonorPaymentFunctions
 from almoner.kit.errors import AccountPaused, NotFound, ServiceUnavailable
 from almoner.kit.money import Money
@@ -136,7 +136,7 @@ class RegularDonationPages(RecordLinkPages):
             return await self._link_page(subscription_id, visit, status=403)
         async with self._db.write() as tx:
             subscription = await service.get_subscription(tx, subscription_id)
-            if sent := await service.request_manage_link(tx, subscription_id):
+            if sent := await service.request_management_link(tx, subscription_id):
                 name, where = request.path_params["id"], request.client.host if request.client else None
                 await audit.record_entry(
                     tx,
@@ -177,7 +177,7 @@ class RegularDonationPages(RecordLinkPages):
         self, request: Request, opened_by: UUID, subscription_id: UUID, action: DonorAction, form: FormData
     ) -> Problems:
         async with self._db.write() as tx:
-            shown = (await service.load_single_regular_donation(tx, opened_by, subscription_id)).regular_donations[0]
+            shown = (await service.load_regular_donation(tx, opened_by, subscription_id)).regular_donations[0]
             problems = await action.perform(
                 tx, SubmittedForm(shown, form, self.pages.language_for_tag(shown.subscription.language))
             )
@@ -193,7 +193,7 @@ class RegularDonationPages(RecordLinkPages):
         if await self._posted(request, visit) is None:
             return await self._refused(request, opened_by, subscription_id, visit, "pay")
         async with self._db.read() as tx:
-            found = await service.load_single_regular_donation(tx, opened_by, subscription_id)
+            found = await service.load_regular_donation(tx, opened_by, subscription_id)
         [shown] = found.regular_donations
         try:
             url = None if shown.unpaid is None else await self._provider.pay(shown.unpaid[0])
@@ -265,7 +265,7 @@ class RegularDonationPages(RecordLinkPages):
             shown = await service.load_regular_donations(tx, subscription_id)
         return self._after_provider(request, shown, "card" if changed else "card_open")
 
-    def _after_provider(self, request: Request, shown: RegularDonationsOfDonor, done: str) -> Response:
+    def _after_provider(self, request: Request, shown: DonorRegularDonations, done: str) -> Response:
         """Redirect to the page if this browser has opened its link; otherwise show only the result."""
         for one in shown.regular_donations:
             name = self._ids.encode(_TYPE, one.subscription.id)
@@ -391,7 +391,7 @@ class RegularDonationPages(RecordLinkPages):
     def _token(self, donation_id: UUID) -> str:
         return self._vault.create_page_token(receipts_domain.PAGE_PURPOSE, donation_id)
 
-    def _statement_url(self, shown: RegularDonationsOfDonor) -> str | None:
+    def _statement_url(self, shown: DonorRegularDonations) -> str | None:
         """The URL of the statement of all donations, by the newest receipt; both links go to the same mailbox."""
         newest = next((one.paid_donations[0].id for one in shown.regular_donations if one.paid_donations), None)
         if newest is None:
@@ -413,7 +413,7 @@ class RegularDonationPages(RecordLinkPages):
         needed: AgreementNeeded | None = None,
     ) -> Response:
         async with self._db.read() as tx:
-            shown = await service.load_single_regular_donation(tx, opened_by, subscription_id)
+            shown = await service.load_regular_donation(tx, opened_by, subscription_id)
             today = self._db.deployment.date_in_issuer_time_zone(tx.now)
         one, language = shown.regular_donations[0], self.pages.language_for_tag(shown.opened_by.language)
         if one.subscription.status == "cancelled":

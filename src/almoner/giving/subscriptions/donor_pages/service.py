@@ -18,7 +18,7 @@ from almoner.giving.subscriptions.donation_subscriptions import domain as subscr
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
 from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription
 from almoner.giving.subscriptions.donor_pages import domain, store
-from almoner.giving.subscriptions.donor_pages.domain import PaidDonation, RegularDonation, RegularDonationsOfDonor
+from almoner.giving.subscriptions.donor_pages.domain import DonorRegularDonations, PaidDonation, RegularDonation
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.kit.recurrence import Frequency
@@ -26,14 +26,14 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs.queue import JobKind
 
 
-class SendManageLinkJob(msgspec.Struct, frozen=True):
+class SendManagementLinkJob(msgspec.Struct, frozen=True):
     """The link to email, and its donor's subscription."""
 
     link: UUID
     subscription: UUID
 
 
-SEND_LINK: Final = JobKind("regular_donations.send_link", SendManageLinkJob)
+SEND_LINK: Final = JobKind("regular_donations.send_link", SendManagementLinkJob)
 
 
 def build_management_url(tx: Tx, subscription_id: UUID, link_requested_at: datetime | None = None) -> str:
@@ -54,7 +54,7 @@ async def get_subscription(tx: Tx, subscription_id: UUID) -> DonationSubscriptio
     return subscription
 
 
-async def load_regular_donations(tx: Tx, opened_subscription_id: UUID) -> RegularDonationsOfDonor:
+async def load_regular_donations(tx: Tx, opened_subscription_id: UUID) -> DonorRegularDonations:
     """All subscriptions of the donor whose link was opened. Raises NotFound."""
     opened_by = await get_subscription(tx, opened_subscription_id)
     assert opened_by.email is not None, "just looked"
@@ -65,7 +65,7 @@ async def load_regular_donations(tx: Tx, opened_subscription_id: UUID) -> Regula
         tx, partner, [subscription.id for subscription in plans], domain.RECEIPTS_SHOWN
     )
     listed = [await _shown(tx, partner, subscription, receipts.get(subscription.id, [])) for subscription in plans]
-    return RegularDonationsOfDonor(opened_by, await partners.get(tx, partner), listed)
+    return DonorRegularDonations(opened_by, await partners.get(tx, partner), listed)
 
 
 async def get_subscription_of_same_donor(
@@ -84,13 +84,11 @@ async def get_subscription_of_same_donor(
     return subscription
 
 
-async def load_single_regular_donation(
-    tx: Tx, opened_subscription_id: UUID, subscription_id: UUID
-) -> RegularDonationsOfDonor:
+async def load_regular_donation(tx: Tx, opened_subscription_id: UUID, subscription_id: UUID) -> DonorRegularDonations:
     """Like ``load``, with a single subscription. Raises NotFound."""
     subscription = await get_subscription_of_same_donor(tx, opened_subscription_id, subscription_id)
     partner = Partner(subscription.partner_id)
-    return RegularDonationsOfDonor(
+    return DonorRegularDonations(
         subscription, await partners.get(tx, partner), [await _shown(tx, partner, subscription, [])]
     )
 
@@ -130,7 +128,7 @@ def _charge_days(tx: Tx, subscription: DonationSubscription) -> dict[Frequency, 
     }
 
 
-async def request_manage_link(tx: Tx, subscription_id: UUID) -> bool:
+async def request_management_link(tx: Tx, subscription_id: UUID) -> bool:
     """Email a new link to a subscription's donor; False if the limit was reached. Raises NotFound."""
     subscription = await get_subscription(tx, subscription_id)
     assert subscription.email is not None, "just looked"
@@ -138,5 +136,5 @@ async def request_manage_link(tx: Tx, subscription_id: UUID) -> bool:
     link_id = await requested_emails.record_email_request(tx, partner, "regular_donations", subscription.email)
     if link_id is None:
         return False
-    await SEND_LINK.enqueue(tx, SendManageLinkJob(link_id, subscription.id), unique_key=str(link_id))
+    await SEND_LINK.enqueue(tx, SendManagementLinkJob(link_id, subscription.id), unique_key=str(link_id))
     return True

@@ -55,7 +55,7 @@ async def count_setups_since(tx: Tx, partner: Partner, subscription_id: UUID, si
     )
 
 
-async def insert_setup(tx: Tx, partner: Partner, subscription_id: UUID) -> UUID:
+async def insert_payment_method_setup(tx: Tx, partner: Partner, subscription_id: UUID) -> UUID:
     """Record that a donor starts to change the card; returns the ID."""
     setup_id = tx.new_id()
     await tx.execute(

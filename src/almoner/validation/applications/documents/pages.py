@@ -41,7 +41,7 @@ class DownloadPages:
             raise NotFound
         async with self._db.read() as tx:
             given = request.query_params
-            document = await service.resolve_download_link(
+            document = await service.get_document_of_download_link(
                 tx, document_id, given.get("expires", ""), given.get("signature", "")
             )
         parts = self._blobs.read(document.storage_key)

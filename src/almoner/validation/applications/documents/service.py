@@ -150,7 +150,7 @@ def download_url(tx: Tx, document: Document) -> str:
     return f"{tx.base_urls.pages}/documents/{name}?expires={expires}&signature={_encode_signature(signature)}"
 
 
-async def resolve_download_link(tx: Tx, document_id: UUID, expires: str, signature: str) -> Document:
+async def get_document_of_download_link(tx: Tx, document_id: UUID, expires: str, signature: str) -> Document:
     """The document of a download link. Raises InvalidDownloadLink, NotFound, DocumentNotScannedYet."""
     moment = int(expires) if expires.isascii() and expires.isdigit() and len(expires) < 12 else 0
     expected = _encode_signature(tx.vault.compute_mac(_PURPOSE, _signed_bytes(document_id, moment)))

@@ -53,7 +53,7 @@ class CorrectionPages(StatusPagesBase):
         seen = await self.load_status_request_for_post(request)
         form = await read_form(request)
         self.ensure_status_csrf(seen, form.get(CSRF_FIELD))
-        if not seen.sender:
+        if not seen.is_submitting_browser:
             raise NotFound
         email = clean_text(str(form.get("email", "")))
         if problems := drafts.find_email_problems(email):

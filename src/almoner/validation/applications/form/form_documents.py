@@ -159,7 +159,7 @@ class FormDocumentPages(FormPagesBase):
         async with self.db.read() as tx:
             found = await submission_documents.list_by_invite(tx, opened.application.invite)
             listed = [(one.document, tx.ids.encode(submission_documents.TYPE, one.id), one.type) for one in found]
-        return self.views.documents_page(
+        return self.views.render_documents_page(
             opened.form_context,
             listed,
             status=422 if problems else 200,

@@ -76,7 +76,7 @@ class FormPages(FormPagesBase):
     @with_form_error_pages
     async def start_page(self, request: Request) -> Response:
         """Show what the form requires, or the progress so far."""
-        return self.views.start_page((await self.load_form_request(request)).form_context)
+        return self.views.render_start_page((await self.load_form_request(request)).form_context)
 
     @with_form_error_pages
     async def nonprofit_search_page(self, request: Request) -> Response:
@@ -106,7 +106,7 @@ class FormPages(FormPagesBase):
             named = await service.find_chosen_organisation(tx, opened.application)
             chosen = view_models.build_organisation_card(tx, named, locale, chosen=True) if named else None
         problems = {"q": problem} if problem else None
-        return self.views.nonprofit_search_page(
+        return self.views.render_nonprofit_search_page(
             opened.form_context, chosen, query.strip()[:200], results, status=422 if problem else 200, problems=problems
         )
 
@@ -140,7 +140,7 @@ class FormPages(FormPagesBase):
             )
             return self.views.country_choice_page(opened.form_context, codes, known.country, wrong)
         given = known if known.country == country else UnlistedNonprofit(country=country)
-        return self.views.unlisted_nonprofit_page(opened.form_context, given, registries)
+        return self.views.render_unlisted_nonprofit_page(opened.form_context, given, registries)
 
     async def _submit_unlisted(self, opened: FormRequest) -> Response:
         form = await self.read_form(opened)
@@ -160,7 +160,7 @@ class FormPages(FormPagesBase):
                 opened.form_context, codes, "", {"country": "apply.problem.country.missing"}
             )
         if problems:
-            return self.views.unlisted_nonprofit_page(opened.form_context, given, registries, problems)
+            return self.views.render_unlisted_nonprofit_page(opened.form_context, given, registries, problems)
         stored = await self.save_step(
             opened, "nonprofit", lambda draft: replace(draft, organisation=None, unlisted=given)
         )
@@ -171,13 +171,15 @@ class FormPages(FormPagesBase):
         """The applicant's details."""
         opened = await self._at(request, "person")
         if request.method == "GET":
-            return self.views.applicant_page(opened.form_context, opened.application.draft.person or ApplicantDetails())
+            return self.views.render_applicant_page(
+                opened.form_context, opened.application.draft.person or ApplicantDetails()
+            )
         form = await self.read_form(opened)
         given = ApplicantDetails(*(_text(form, field) for field in ("first_name", "last_name", "email", "title")))
         named = drafts.requires_applicant_name(opened.application.configuration)
         family_name_first = formats.is_family_name_first(opened.form_context.language.locale)
         if problems := drafts.find_applicant_problems(given, name_required=named, family_name_first=family_name_first):
-            return self.views.applicant_page(opened.form_context, given, problems)
+            return self.views.render_applicant_page(opened.form_context, given, problems)
         return self.redirect_to_next_step(
             await self.save_step(opened, "person", lambda draft: replace(draft, person=given)), "person"
         )
@@ -187,12 +189,12 @@ class FormPages(FormPagesBase):
         """The partner's own questions."""
         opened = await self._at(request, "questions")
         if request.method == "GET":
-            return self.views.questions_page(opened.form_context, opened.application.draft.answers or {})
+            return self.views.render_questions_page(opened.form_context, opened.application.draft.answers or {})
         fields = opened.application.configuration.partner_fields
         form = await self.read_form(opened, _MAX_QUESTIONS_BYTES)
         given = {field.id: _text(form, f"q-{field.id}", lines=field.kind == "long_text") for field in fields}
         if problems := drafts.find_answer_problems(fields, given):
-            return self.views.questions_page(opened.form_context, given, problems)
+            return self.views.render_questions_page(opened.form_context, given, problems)
         return self.redirect_to_next_step(
             await self.save_step(opened, "questions", lambda draft: replace(draft, answers=given)), "questions"
         )
@@ -225,23 +227,23 @@ class FormPages(FormPagesBase):
             documents = await submit.list_invite_documents(tx, opened.application.invite)
         problems = {f"part-{problem.step}": problem.key} if problem and problem.step else None
         notice = FormNotice(problem.key, alert=True) if problem and not problems else None
-        return self.views.review_page(opened.form_context, body, documents, problems, notice)
+        return self.views.render_review_page(opened.form_context, body, documents, problems, notice)
 
     @with_form_error_pages
     async def share_form_page(self, request: Request) -> Response:
         """Share the form by email."""
         opened = await self.load_form_request(request)
         if request.method == "GET":
-            return self.views.share_form_page(opened.form_context)
+            return self.views.render_share_form_page(opened.form_context)
         email = _text(await self.read_form(opened), "email")
         if problems := drafts.find_email_problems(email):
-            return self.views.share_form_page(opened.form_context, email, status=422, problems=problems)
+            return self.views.render_share_form_page(opened.form_context, email, status=422, problems=problems)
         async with self.db.write() as tx:
             sent = await service.email_form_link(tx, opened.invite_id, email)
             if sent:
                 await self.record_audit(tx, opened, "application.shared")
         notice = FormNotice("apply.colleague.sent") if sent else FormNotice("apply.colleague.later", alert=True)
-        return self.views.share_form_page(opened.form_context, email, status=200 if sent else 429, notice=notice)
+        return self.views.render_share_form_page(opened.form_context, email, status=200 if sent else 429, notice=notice)
 
     @with_form_error_pages
     async def choose_language(self, request: Request) -> Response:

@@ -109,7 +109,7 @@ class FormViews:
             ],
         }
 
-    def start_page(self, context: FormContext, notice: FormNotice | None = None) -> Response:
+    def render_start_page(self, context: FormContext, notice: FormNotice | None = None) -> Response:
         """The page with what the form requires, or the progress so far."""
         draft, configuration = context.application.draft, context.application.configuration
         started = any(drafts.is_step_done(step, draft, configuration) for step in drafts.form_steps_of(configuration))
@@ -118,7 +118,7 @@ class FormViews:
             context, "apply_start.html", "start", notice=notice, has_started=started, next=following
         )
 
-    def nonprofit_search_page(
+    def render_nonprofit_search_page(
         self,
         context: FormContext,
         chosen_card: dict[str, Any] | None,
@@ -171,7 +171,7 @@ class FormViews:
             country=country,
         )
 
-    def unlisted_nonprofit_page(
+    def render_unlisted_nonprofit_page(
         self,
         context: FormContext,
         unlisted_nonprofit: UnlistedNonprofit,
@@ -193,7 +193,7 @@ class FormViews:
             country_name=formats.country_name(unlisted_nonprofit.country, context.language.locale),
         )
 
-    def applicant_page(
+    def render_applicant_page(
         self, context: FormContext, applicant: ApplicantDetails, problems: Problems | None = None
     ) -> Response:
         """Who applies."""
@@ -218,7 +218,7 @@ class FormViews:
             named=named,
         )
 
-    def questions_page(
+    def render_questions_page(
         self, context: FormContext, answers: Mapping[str, str], problems: Problems | None = None
     ) -> Response:
         """The partner's own questions."""
@@ -235,7 +235,7 @@ class FormViews:
             questions=questions,
         )
 
-    def documents_page(
+    def render_documents_page(
         self,
         context: FormContext,
         document_rows: Sequence[tuple[Document, str, str]],
@@ -270,7 +270,7 @@ class FormViews:
             ],
         )
 
-    def review_page(
+    def render_review_page(
         self,
         context: FormContext,
         organisation_card: dict[str, Any] | None,
@@ -346,7 +346,7 @@ class FormViews:
                 ]
                 return {"body": None, "rows": listed or [(language.text("apply.documents.list"), "")]}
 
-    def share_form_page(
+    def render_share_form_page(
         self,
         context: FormContext,
         email: str = "",

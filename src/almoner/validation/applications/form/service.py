@@ -171,7 +171,7 @@ async def email_form_link(tx: Tx, invite_id: UUID, email: str) -> bool:
     invite = await invites.get_for_update(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
     of_invite = await store.list_form_share_send_times(tx, invite_id)
-    to_address = await store.lock_address_and_list_send_times(tx, email, tx.real_now - drafts.DAY)
+    to_address = await store.lock_email_and_list_send_times(tx, email, tx.real_now - drafts.DAY)
     if not drafts.may_email_form_link(of_invite, to_address, tx.real_now):
         return False
     new = FormShare(tx.new_id(), invite_id, email, tx.real_now)

@@ -110,7 +110,9 @@ class StatusPages(StatusPagesBase):
                 locked = await submissions.get_for_update(tx, ALL_PARTNERS, seen.id)
                 if not status.may_appeal(locked, await appeals.find_latest(tx, ALL_PARTNERS, locked.id)):
                     raise InvalidState("the page offers no appeal any more")  # opened before the decision
-                await appeals.create(tx, ALL_PARTNERS, seen.id, text, "applicant" if seen.mailed else "visitor")
+                await appeals.create(
+                    tx, ALL_PARTNERS, seen.id, text, "applicant" if seen.is_from_email_link else "visitor"
+                )
                 await self._record(tx, seen, "application.appealed")
         except InvalidState:
             return await self.render_status_page(seen, is_from_outdated_page=True)

@@ -43,8 +43,8 @@ class StatusRequest:
     visit: LinkSession
     id: UUID
     name: str
-    mailed: bool
-    sender: bool
+    is_from_email_link: bool
+    is_submitting_browser: bool
 
     @property
     def page_path(self) -> str:
@@ -88,9 +88,9 @@ class StatusPagesBase(FormPagesBase):
             and self.is_session_unexpired(by_link)
             and await self._is_for_this_address(found, by_link)
         ):
-            return StatusRequest(request, by_link, found, name, mailed=True, sender=sender)
+            return StatusRequest(request, by_link, found, name, is_from_email_link=True, is_submitting_browser=sender)
         if by_form is not None and sender:
-            return StatusRequest(request, by_form, found, name, mailed=False, sender=True)
+            return StatusRequest(request, by_form, found, name, is_from_email_link=False, is_submitting_browser=True)
         if by_link is not None or by_form is not None:
             raise LinkExpired(found)
         raise NotFound
@@ -138,7 +138,7 @@ class StatusPagesBase(FormPagesBase):
             candidates = await status_views.list_organisation_candidates(tx, known)
         status_request.request.state.language = known.language  # used by error pages of this request
         asked = status_views.visible_form_field_names(
-            known, is_submitter=status_request.sender, can_correct_number=bool(registries)
+            known, is_submitter=status_request.is_submitting_browser, can_correct_number=bool(registries)
         )
         if problems and asked.isdisjoint(problems):
             http_status, problems, is_from_outdated_page = (
@@ -151,7 +151,7 @@ class StatusPagesBase(FormPagesBase):
             known,
             status_request.page_path,
             status_request.visit.csrf,
-            is_submitter=status_request.sender,
+            is_submitter=status_request.is_submitting_browser,
             registries=registries,
             candidates=candidates,
             http_status=http_status,

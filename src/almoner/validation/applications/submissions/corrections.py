@@ -34,7 +34,7 @@ async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -
     if made is None:
         return None
     await store.set_agent_verification(tx, locked.id, made.id)
-    return await reload_and_emit_updated(tx, locked)
+    return await reload_submission_and_emit_updated(tx, locked)
 
 
 async def correct_registry_number(
@@ -56,10 +56,10 @@ async def correct_registry_number(
         tx, Partner(locked.partner_id), locked.validation_request_id, registry_name, number
     )
     await store.add_search_words(tx, locked.id, search_text.number_search_text(number))
-    return await reload_and_emit_updated(tx, locked)
+    return await reload_submission_and_emit_updated(tx, locked)
 
 
-async def reload_and_emit_updated(tx: Tx, submission: Submission) -> Submission:
+async def reload_submission_and_emit_updated(tx: Tx, submission: Submission) -> Submission:
     """Emit the locked submission's update event, and return the reloaded submission."""
     row = await store.find(tx, ALL_PARTNERS, submission.id)
     assert row is not None, "it is held"

@@ -61,4 +61,4 @@ async def request_evidence(
     await store.insert_evidence_request(
         tx, Partner(submission.partner_id), submission.id, check, evidence_code, requested_by
     )
-    return await corrections.reload_and_emit_updated(tx, submission)
+    return await corrections.reload_submission_and_emit_updated(tx, submission)

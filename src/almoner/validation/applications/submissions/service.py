@@ -443,6 +443,6 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next submission's personal data are erased."""
     due = []
     for ended, after in domain.ERASE_AFTER.items():
-        if (at := await store_erasure.find_earliest_unerased_end_time(tx, ended, tx.now - after)) is not None:
+        if (at := await store_erasure.find_earliest_unerased_submission_end(tx, ended, tx.now - after)) is not None:
             due.append(at + after)
     return min(due, default=None)

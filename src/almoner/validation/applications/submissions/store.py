@@ -236,7 +236,7 @@ async def add_search_words(tx: Tx, submission_id: UUID, search_words: str) -> No
 
 
 @across_partners("followers")
-async def list_ids_of_submissions_that_own_their_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
+async def list_submission_ids_owning_their_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
     """Submissions that created their validation request and share it with no other record."""
     rows = await tx.fetch(
         """

@@ -25,7 +25,9 @@ _ERASABLE: Final[Mapping[EndState, str]] = {
 """Ended submissions that still have personal data, without an appeal that is open, incomplete or ended after $1."""
 
 
-async def find_earliest_unerased_end_time(tx: Tx, end_state: EndState, appealed_before: datetime) -> datetime | None:
+async def find_earliest_unerased_submission_end(
+    tx: Tx, end_state: EndState, appealed_before: datetime
+) -> datetime | None:
     """When the longest-ended submission that still has personal data ended."""
     found: datetime | None = await tx.fetchval(
         f"select processed_at from {_ERASABLE[end_state]} order by processed_at limit 1", appealed_before

@@ -32,13 +32,15 @@ async def complete_reversal(context: JobContext, job: DecodedJob[service.Complet
 @tasks.on_public_event(agents_domain.EVENTS["approved"], agents_domain.EVENTS["rejected"])
 async def on_agent_decided(tx: Tx, events: Sequence[Event]) -> None:
     """Complete reversals whose agents were decided."""
-    await service.enqueue_reversal_completions(tx, "agent", list_event_record_ids(tx, "agentverification", events))
+    await service.enqueue_completion_of_appeal_reversals(
+        tx, "agent", list_event_record_ids(tx, "agentverification", events)
+    )
 
 
 @tasks.on_public_event(monitoring_domain.UPDATED)
 async def on_monitoring_results_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Complete reversals whose monitoring results changed."""
-    await service.enqueue_reversal_completions(
+    await service.enqueue_completion_of_appeal_reversals(
         tx, "monitoring", list_event_record_ids(tx, "monitoringsubscription", events)
     )
 
@@ -46,13 +48,13 @@ async def on_monitoring_results_updated(tx: Tx, events: Sequence[Event]) -> None
 @tasks.on_internal_event(monitoring_domain.STATUS_CHANGED)
 async def on_monitoring_status_changed(tx: Tx, events: Sequence[SubscriptionStatusChangedEvent]) -> None:
     """Complete reversals whose monitoring became live or ended."""
-    await service.enqueue_reversal_completions(tx, "monitoring", [one.subscription for one in events])
+    await service.enqueue_completion_of_appeal_reversals(tx, "monitoring", [one.subscription for one in events])
 
 
 @tasks.on_public_event(eligibility_domain.UPDATED)
 async def on_eligibility_results_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Complete reversals whose eligibility results changed."""
-    await service.enqueue_reversal_completions(
+    await service.enqueue_completion_of_appeal_reversals(
         tx, "eligibility", list_event_record_ids(tx, "eligibilitysubscription", events)
     )
 
@@ -60,4 +62,4 @@ async def on_eligibility_results_updated(tx: Tx, events: Sequence[Event]) -> Non
 @tasks.on_internal_event(eligibility_domain.ENDED)
 async def on_eligibility_subscription_ended(tx: Tx, events: Sequence[SubscriptionEndedEvent]) -> None:
     """Complete reversals whose eligibility subscription ended."""
-    await service.enqueue_reversal_completions(tx, "eligibility", [one.subscription for one in events])
+    await service.enqueue_completion_of_appeal_reversals(tx, "eligibility", [one.subscription for one in events])

@@ -125,7 +125,7 @@ async def reverse_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decis
     domain.ensure_rejection_reversible(parts.agent)
     overruled = domain.overridable_checks(submission)
     decided = await _store_decision(tx, held, held.with_decision("reversed", decision.by, overruled, tx.now), decision)
-    anew = ReviewDecision.from_appeal(tx.ids.encode("appeal", held.id), decision)
+    anew = ReviewDecision.accepted_by_appeal(tx.ids.encode("appeal", held.id), decision)
     if parts.monitoring is not None:
         await monitoring.resume_after_appeal(tx, parts.monitoring.id)
     if parts.eligibility is not None:
@@ -160,7 +160,7 @@ async def complete_reversal(tx: Tx, submission_id: UUID) -> Submission | None:
     )
 
 
-async def enqueue_reversal_completions(tx: Tx, check: str, check_record_ids: list[UUID]) -> None:
+async def enqueue_completion_of_appeal_reversals(tx: Tx, check: str, check_record_ids: list[UUID]) -> None:
     """Complete the reversals that wait for these checks."""
     found = await store.list_submission_ids_with_incomplete_reversal(tx, check, check_record_ids)
     await queue.enqueue_jobs(

@@ -114,7 +114,7 @@ class ReviewDecision:
         return f"{named[0]}." if (named := _APPEAL.match(self.note)) else None
 
     @classmethod
-    def from_appeal(cls, appeal_id: str, decision: "ReviewDecision") -> "ReviewDecision":
+    def accepted_by_appeal(cls, appeal_id: str, decision: "ReviewDecision") -> "ReviewDecision":
         """The decision by which a reversed appeal overturns a rejection."""
         return cls("accepted", None, decision.by, f"By appeal {appeal_id}: {decision.note}"[:MAX_NOTE_LENGTH])
 
@@ -223,7 +223,7 @@ class RelatedDecision:
 
     related: RelatedSubject
     decision: RecordedDecision | None
-    asked_at: datetime | None = None
+    requested_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
