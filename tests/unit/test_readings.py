@@ -43,7 +43,7 @@ def test_without_a_country_a_reading_is_uncertain() -> None:
     charity = romanise_text("慈善会", [])
     assert charity is not None
     assert (charity.label, charity.text) == ("Transliteration as Mandarin Chinese", "CiShanHui")
-    assert charity.note.startswith("Uncertain: a Japanese or Korean name is read")
+    assert charity.note.startswith("Uncertain: if this name is Japanese or Korean")
     assert romanise_text("慈善会", ["CHN", "JPN"]) == charity, "one of its countries says nothing"
     assert romanise_text("慈善会", ["TWN"]) == Romanisation("Transliteration (Mandarin Chinese)", "CiShanHui")
 

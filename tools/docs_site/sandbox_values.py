@@ -85,11 +85,11 @@ _ACTIONS: Final[Mapping[tuple[str, str], str]] = {
     ("agentverification", "confirm_email"): "the agent confirms the email address",
     ("agentverification", "approve"): "a reviewer approves the agent",
     ("agentverification", "reject"): "a reviewer rejects the agent with the `rejectionReasonCode`",
-    ("monitoringsubscription", "set_results"): "the registers or watchlists change, and the results become `results`",
+    ("monitoringsubscription", "set_results"): "the registers or watchlists change, which sets the subscription's results to your `results`",
     (
         "eligibilitysubscription",
         "set_results",
-    ): "the organisation's activities change, and the results become `results`",
+    ): "the organisation's activities change, which sets the subscription's results to your `results`",
     ("appeal", "uphold"): "a reviewer upholds the decision",
     ("appeal", "reverse"): "a reviewer reverses the decision",
     ("monetarydonationverification", "approve"): "the verification is approved",

@@ -236,7 +236,7 @@ def _status_row(one: SourceStatus, now: datetime) -> tuple[object, ...]:
 async def show_difference(
     database: Database,
     old: Annotated[str, typer.Argument(help="Import ID, from `almoner registers list`, or a date such as 2026-03-09.")],
-    new: Annotated[str, typer.Argument(help="Later import of the same source, or later date.")],
+    new: Annotated[str, typer.Argument(help="The later import of the same source: its ID or a date.")],
     source: Annotated[str | None, typer.Option(help="Source of the imports. Required if you compare dates.")] = None,
     rows: Annotated[
         int,

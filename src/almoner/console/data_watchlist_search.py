@@ -34,8 +34,8 @@ PLACE_WORDS: Final[dict[TextPlace, str]] = {
 _KINDS: Final[dict[str, SubjectKind]] = {"organisation": "organisation", "person": "person"}
 OBSTACLE_WORDS: Final[dict[PersonObstacle, str]] = {
     "script_uncertain": (
-        "These results may be incomplete. This name contains look-alike letters or letters that can only be compared "
-        "by sound, or it is a single word that a list may contain in translation."
+        "These results may be incomplete. This name has look-alike letters, is in a script that can only be compared "
+        "by sound, or is a single word, which lists may translate."
     ),
     "script_not_supported": (
         "Some letters of this name cannot be compared, so entries that contain the name in another alphabet are not "

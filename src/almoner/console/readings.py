@@ -74,7 +74,7 @@ def romanise_text(text: str, countries: Collection[str], other_texts: Iterable[s
         case "chinese":
             return Romanisation("Transliteration (Mandarin Chinese)", anyascii(text))
         case "unknown":
-            note = "Uncertain: a Japanese or Korean name is read differently."
+            note = "Uncertain: if this name is Japanese or Korean, its characters are read differently."
             return Romanisation("Transliteration as Mandarin Chinese", anyascii(text), note)
         case _:
             return Romanisation("Transliteration", anyascii(text))

@@ -350,7 +350,7 @@ async def _about_clearing(tx: Tx, one: _Flagged) -> Sequence[str]:
         else ""
     )
     if one.flag.first is None:
-        first = "Two reviewers must clear this flag. You are the first:"
+        first = "Two reviewers must clear this flag. You are the first reviewer:"
         return [f"{first} disbursements remain blocked until another reviewer also clears this flag."]
     return [
         "You are the second of two reviewers, so your decision clears the flag.",

@@ -291,7 +291,7 @@ def _event_members(events: Sequence[EventType], ids: RecordIdCodec) -> Schema:
         },
         "eventData": {
             "type": "object",
-            "description": "The record as `GET` returned it at the time of the event; it never changes.",
+            "description": "The record as `GET` would have returned it then; it never changes.",
         },
     }
 

@@ -25,7 +25,7 @@ def _known_event_type(event: str) -> str:
 Record = Annotated[
     msgspec.Raw,
     msgspec.Meta(
-        description="The record as `GET` returned it at the time of the event; it never changes.",
+        description="The record as `GET` would have returned it then; it never changes.",
         extra_json_schema={"type": "object"},
     ),
 ]

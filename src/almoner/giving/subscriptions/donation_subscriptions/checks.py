@@ -59,7 +59,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "donation_subscriptions.first_charge_needs_donor",
-        "Only the later charges of regular donations are made without the donor",
+        "The donor is present for every charge except the second and later charges of a regular donation",
         "Refund the payment, and find out what made the charge",
         """
         select d.id from payment p join donation d on d.id = p.donation_id
