@@ -339,7 +339,7 @@ def test_a_state_that_is_typed_beside_a_name_is_found_by_its_code() -> None:
     here, there = candidate(2, "food bank", place="casper wy 82601"), candidate(1, "food bank", place="waco tx 76701")
     assert order("food bank wyoming", there, here) == [2, 1]
     (placed,) = ResultRanker(SearchQuery.parse("food bank wyoming")).rank_candidates([here])
-    assert (placed.found_by, placed.likeness, placed.has_words_as_typed) == ("place", 100, True)
+    assert (placed.found_by, placed.similarity, placed.has_words_as_typed) == ("place", 100, True)
 
 
 @given(lists(tuples(sampled_from(["red cross", "red cros", "the red cross", "cross"]), integers(0, 309)), max_size=8))

@@ -736,7 +736,7 @@ export interface Event {
   createdAt: string;
   /** What happened. More types may be added. */
   eventType: "validation_request.approved" | "validation_request.rejected" | "validation_request_document.rejected" | "validation_submission_document.rejected" | "agent_verification.pending_user_verification" | "agent_verification.pending_review" | "agent_verification.approved" | "agent_verification.rejected" | "monitoring_subscription.updated" | "eligibility_subscription.updated" | "validation_submission.created" | "validation_submission.succeeded" | "validation_submission.failed" | "validation_submission.updated" | "donation.created" | "donation.hosted.payment_received" | "donation.payment_successful" | "donation.payment_requested" | "donation.settled" | "donation.disbursed" | "donation.cancelled" | "donation.reassigned" | "donation.refunded" | "donation.disputed" | "donation.dispute_closed" | "donation.receipt_undeliverable" | "donation.payout_returned" | "donation_subscription.created" | "donation_subscription.updated" | "donation_subscription.payment_failed" | "donation_subscription.cancelled" | "donation_session.completed" | "donation_session.expired" | "donation_request.created" | "donation_request.updated" | "disbursement.created" | "disbursement.updated" | "validation_invite.completed" | "validation_invite.expired" | "monetary_donation_verification.received" | "monetary_donation_verification.progressed" | "organisation.updated" | "webhook_subscription.failing" | "webhook_subscription.suspended" | (string & {});
-  /** The record as `GET` returned it at the time of the event; it never changes. */
+  /** The record as `GET` would have returned it then; it never changes. */
   eventData: Record<string, unknown>;
 }
 

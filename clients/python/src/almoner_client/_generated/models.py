@@ -971,7 +971,7 @@ class Event(Record):
     event_type: str
     """What happened. More types may be added."""
     event_data: Dict[str, Any]
-    """The record as `GET` returned it at the time of the event; it never changes."""
+    """The record as `GET` would have returned it then; it never changes."""
 
 
 @dataclass(frozen=True, kw_only=True)
