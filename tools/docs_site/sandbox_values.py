@@ -85,7 +85,10 @@ _ACTIONS: Final[Mapping[tuple[str, str], str]] = {
     ("agentverification", "confirm_email"): "the agent confirms the email address",
     ("agentverification", "approve"): "a reviewer approves the agent",
     ("agentverification", "reject"): "a reviewer rejects the agent with the `rejectionReasonCode`",
-    ("monitoringsubscription", "set_results"): "the registers or watchlists change, which sets the subscription's results to your `results`",
+    (
+        "monitoringsubscription",
+        "set_results",
+    ): "the registers or watchlists change, which sets the subscription's results to your `results`",
     (
         "eligibilitysubscription",
         "set_results",

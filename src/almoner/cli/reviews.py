@@ -229,7 +229,9 @@ async def request_evidence(
         asked = await evidence_requests.request_evidence(tx, handler, kind, subject_id, evidence, caller.id)
     await caller.record_audit_entry(tx, asked.partner_id, "review.evidence_requested", subject, evidence=evidence)
     if count < waiting:
-        return f"{count} of {waiting:,} applicants of {subject} have been asked. To ask the rest, run this command again."
+        return (
+            f"{count} of {waiting:,} applicants of {subject} have been asked. To ask the rest, run this command again."
+        )
     return f"The applicant of {subject} has been asked for the evidence."
 
 

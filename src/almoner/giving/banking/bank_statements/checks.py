@@ -57,8 +57,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "bank_statements.donations_are_booked",
-        "Every statement line for a donor's bank transfer, or for the refund of one, is booked with the same amount, and "
-        "every such booking has a statement line",
+        "Every statement line for a donor's bank transfer, or for the refund of one, is booked with the same amount, "
+        "and every such booking has a statement line",
         "Compare the line with the bank statement, and correct the difference manually",
         """
         select coalesce(l.settlement_id, s.id)::text from (
