@@ -83,9 +83,9 @@ async def test_a_donor_transfers_confirms_and_looks_again(alone: Service, partne
     assert thanks.url.path.endswith("/thanks")
     await alone.drain()
     [receipt, _] = data(await partner.get("/v1/sandbox/mailbox", to=FORM["email"]))
-    for shown in (thanks.text, receipt["text"], (await again.get(f"/give/{session['id']}/thanks")).text):
-        assert "March 4, 2026" in shown, "the day of the payment, not of the form"
-        assert "March 2, 2026" not in shown
+    for text in (thanks.text, receipt["text"], (await again.get(f"/give/{session['id']}/thanks")).text):
+        assert "March 4, 2026" in text, "the day of the payment, not of the form"
+        assert "March 2, 2026" not in text
 
 
 async def test_a_transfer_of_another_amount_is_looked_into(alone: Service, partner: Client) -> None:

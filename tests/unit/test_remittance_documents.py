@@ -21,7 +21,7 @@ DISBURSEMENT = Disbursement(
     propagating=False,
 )  # fmt: skip
 LINE = RemittanceLine(
-    UUID(int=4), AT, anonymous=False, donor=("Amina", "K"), message=None, designation="Dam (2026)", given_minor=2500,
+    UUID(int=4), AT, anonymous=False, donor=("Amina", "K"), message=None, designation="Dam (2026)", donated_minor=2500,
     fee_minor=0, refunded_minor=0,
 )  # fmt: skip
 REMITTANCE = Remittance(DISBURSEMENT, "Bright Bank", "Relief Fund", "en", [LINE], RemittanceTotals().with_lines([LINE]))
@@ -34,8 +34,9 @@ def renderer() -> RemittanceRenderer:
 @pytest.mark.parametrize("language", ["ar", "he"])
 def test_what_a_donation_is_for_keeps_its_direction(language: str) -> None:
     facts = renderer()._facts(replace(REMITTANCE, language=language), renderer()._catalogues.language(language))
-    [row] = facts["gifts"]  # type: ignore[misc]
-    assert "\u2068Dam (2026)\u2069" in row["designation"]["text"]
+    lines = facts["gifts"]
+    assert isinstance(lines, list)
+    assert ["\u2068Dam (2026)\u2069" in one["designation"]["text"] for one in lines] == [True]
 
 
 async def test_h11_nothing_that_was_typed_becomes_a_link() -> None:
