@@ -49,6 +49,8 @@ async def test_an_administrator_adds_the_first_owner_who_is_mailed_and_whose_lin
     service: Service, tenant: Tenant, almoner: Type, partner: str
 ) -> None:
     words = ("members", "add", partner, "amina@example.org", "--name", "Amina El-Sayed", "--role", "owner")
+    status, printed = await almoner("members", "add", partner, "amina@example.org", "--name", "A" * 256)
+    assert (status, printed) == (1, "name: must be 255 characters or fewer\n")
     status, printed = await almoner(*words, "--role", "finance", "--user-name", "amina")
     assert status == 0, printed
     person = await found(service, tenant, "AMINA")

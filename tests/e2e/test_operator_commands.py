@@ -72,6 +72,8 @@ async def test_the_first_operator_is_added_by_the_machine_and_others_by_administ
 ) -> None:
     nobody = in_process(service, tmp_path)
     add = ("operators", "add", "ada@example.org", "--name", "Ada")
+    too_long = (1, "name: must be 255 characters or fewer\n")
+    assert await nobody(*add[:-1], "A" * 256, "--role", "administrator") == too_long
     status, reported = await nobody(*add, "--role", "finance")
     assert (status, "--role administrator" in " ".join(reported.split())) == (2, True), reported
     status, reported = await nobody(*add, "--role", "finance", "--role", "administrator")
@@ -97,6 +99,7 @@ async def test_the_first_operator_is_added_by_the_machine_and_others_by_administ
             f"operators set-roles {bo}`.\n"
         ),
     )
+    assert await hers("operators", "update", bo, "--name", "B" * 256) == too_long
     assert (await hers("operators", "set-roles", "bo@example.org", "--role", "finance"))[
         1
     ] == f"Bo ({bo}) is finance.\n"

@@ -116,6 +116,14 @@ class NoSuchPerson(LookupError):
     """There is no such person in this realm."""
 
 
+def clean_display_name(name: str | None) -> str | None:
+    """A person's name on one line; None if there is none. Raises IncorrectParams."""
+    cleaned = " ".join((name or "").split()) or None
+    if cleaned and len(cleaned) > LONGEST_NAME:
+        raise IncorrectParams(f"name: must be {LONGEST_NAME} characters or fewer")
+    return cleaned
+
+
 def build_profile(user_name: str, *, email: str | None = None, name: str | None = None) -> dict[str, Any]:
     """The SCIM profile of an invited person: userName, displayName and email address."""
     profile: dict[str, Any] = {"userName": user_name, "active": True}

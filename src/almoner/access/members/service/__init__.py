@@ -33,6 +33,7 @@ from almoner.access.people.domain import (
     Person,
     Profile,
     build_profile,
+    clean_display_name,
     member_realm,
 )
 from almoner.access.security_emails import service as security_emails
@@ -173,7 +174,7 @@ async def invite_member(
     without a role sees only their own account. Raises IncorrectParams, UserNameTaken, TooManyInvitations.
     """
     address = await validate_invitation_email(tx, partner, audit_context, email)
-    profile = build_profile((user_name or address).strip(), email=address, name=(name or "").strip() or None)
+    profile = build_profile((user_name or address).strip(), email=address, name=clean_display_name(name))
     person = await people.create(tx, member_realm(partner), profile, roles)
     await _record(tx, partner, audit_context, "member.invited", _text(tx, person), roles=sorted(person.roles))
     return person, await _send_invitation(tx, person)

@@ -6,9 +6,8 @@ from uuid import UUID
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service
 from almoner.access.people import service as people
-from almoner.access.people.domain import LONGEST_NAME, Person, member_realm
+from almoner.access.people.domain import Person, clean_display_name, member_realm
 from almoner.access.security_emails import service as security_emails
-from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -30,9 +29,7 @@ async def update_details(
     """
     before = await people.get_for_update(tx, member_realm(partner), person_id)
     profile, fields = dict(before.profile), []
-    named = None if name is None else " ".join(name.split())
-    if named and len(named) > LONGEST_NAME:
-        raise IncorrectParams(f"name: must be {LONGEST_NAME} characters or fewer")
+    named = None if name is None else clean_display_name(name) or ""
     if named is not None and named != before.display_name and (named or "displayName" in profile):
         profile.pop("displayName", None)
         profile |= {"displayName": named} if named else {}

@@ -30,7 +30,15 @@ from almoner.access.operators.domain import (
     TokenOwnerMismatch,
 )
 from almoner.access.people import service as people
-from almoner.access.people.domain import OPERATORS, OperatorRole, Person, Role, UserNameTaken, build_profile
+from almoner.access.people.domain import (
+    OPERATORS,
+    OperatorRole,
+    Person,
+    Role,
+    UserNameTaken,
+    build_profile,
+    clean_display_name,
+)
 from almoner.access.security_emails import service as security_emails
 from almoner.access.sign_ins.service import account, links
 from almoner.kit.errors import IncorrectParams
@@ -79,7 +87,7 @@ def _profile(email: str, name: str | None) -> dict[str, Any]:
     address = email_addresses.clean_email_address(email)
     if not email_addresses.is_email_address(address):
         raise IncorrectParams(f"email: {address!r} is not a valid email address. Use a format like ada@example.org")
-    return build_profile(address, email=address, name=(name or "").strip() or None)
+    return build_profile(address, email=address, name=clean_display_name(name))
 
 
 async def resend_invitation(tx: Tx, audit_context: AuditContext, operator_id: UUID) -> None:
@@ -117,8 +125,8 @@ async def update_details(
     """
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     given: dict[str, Any] = _profile(email, name) if email else {}
-    if name and name.strip():
-        given["displayName"] = name.strip()
+    if named := clean_display_name(name):
+        given["displayName"] = named
     waiting = await _approve_email_change(tx, audit_context, person, given["userName"]) if email else None
     if waiting is not None:
         given = {key: given[key] for key in ("displayName",) if key in given}
