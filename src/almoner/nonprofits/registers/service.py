@@ -89,10 +89,11 @@ async def resolve_import(tx: Tx, source: str | None, id_or_day: UUID | datetime)
             )
         return found
     if source is None:
-        raise ImportRefused("say with --source of which source the days are")
+        raise ImportRefused("use --source to say which source the dates are of")
     if (found := await store.find_newest_import(tx, source, id_or_day)) is None:
         raise ImportRefused(
-            f"nothing of {source} is of {id_or_day:%Y-%m-%d} or before: `almoner registers list` shows what is"
+            f"no import of {source} has data of {id_or_day.date()} or before: see Register imports in the console, or "
+            "`almoner registers list`"
         )
     return found
 
