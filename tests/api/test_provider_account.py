@@ -189,3 +189,8 @@ async def test_v8_roles_are_written_as_they_are_read(here: Setup, evil: HostileP
         saved = await boss.post(f"{home}/provider", {**form, "roles": written})
         assert saved.status_code == 303, saved.text
         assert "all = read only" in (await boss.get(f"{home}/provider")).text
+    for wrong in ({"name": ""}, {}):
+        refused = await boss.post(f"{home}/provider", {**form, "client_id": "other", "roles": "everybody", **wrong})
+        assert refused.status_code == 422
+        assert [f'href="#{field}"' in refused.text for field in ("name", "roles")] == [bool(wrong), True]
+    assert "almoner-client" in (await boss.get(f"{home}/provider")).text, "nothing was saved"

@@ -69,14 +69,15 @@ class IdentityProviderSetupPages:
             bool(typed["creates_members"]),
             bool(typed["enabled"]),
         )
-        if not problems:
-            try:
-                async with self._db.write() as tx:
-                    by, partner = self._context.audit_context(visitor), partner_from_request(visitor)
-                    await sso.save_provider(tx, by, partner, wanted)
-                return redirect_to(f"{visitor.portal.home}/provider?done=saved")
-            except InvalidIdentityProviderSettings as wrong:
-                problems = {field: _problem(field, texts) for field in wrong.problems}
+        try:
+            async with self._db.write() as tx:
+                by, partner = self._context.audit_context(visitor), partner_from_request(visitor)
+                await sso.save_provider(tx, by, partner, wanted)
+                if problems:
+                    raise InvalidIdentityProviderSettings(problems)  # nothing is saved
+            return redirect_to(f"{visitor.portal.home}/provider?done=saved")
+        except InvalidIdentityProviderSettings as wrong:
+            problems |= {field: _problem(field, texts) for field in wrong.problems}
         return await self._page(visitor, entered_values=typed, problems=problems, status=422)
 
     async def _test(self, visitor: SignedInRequest) -> Response:
