@@ -98,7 +98,7 @@ def test_no_registered_body_is_flagged_for_the_bare_name_of_somebody_abroad(shar
     assert [hit.entry_key for hit in abroad.find_hits(there)] == [rows[0]["EIN"]], "where it is at home it is found"
 
 
-SCORED: Final = {15: "e60d3880b8211c42"}
+SCORED: Final = {16: "e60d3880b8211c42"}
 """What the scores below come to, by the version of the engine."""
 
 

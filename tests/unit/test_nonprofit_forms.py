@@ -204,10 +204,68 @@ def test_two_kinds_of_body_are_two(one: str, other: str) -> None:
         ("REV JOHN LEE FUND", "Reverend John Lee Fund"),
         ("DR LEE FREE CLINIC", "Doctor Lee Free Clinic"),
         ("SGT YORK PATRIOTIC FUND", "Sergeant York Patriotic Fund"),
+        ("SALEM FIRST PRES CHURCH", "Salem First Presbyterian Church"),
+        ("SALEM PRES SOC", "Salem Preservation Society"),
+        ("SALEM FED CREDIT UNION", "Salem Federal Credit Union"),
+        ("SALEM FED OF TEACHERS", "Salem Federation of Teachers"),
+        ("FIRST CHR CHURCH OF SALEM", "First Christian Church of Salem"),
+        ("SALEM MISS BAPT CH", "Salem Missionary Baptist Church"),
+        ("CNTRL OHIO SALEM CLUB", "Central Ohio Salem Club"),
+        ("PHILA SALEM CLUB", "Philadelphia Salem Club"),
+        ("N DAKOTA SALEM CLUB", "North Dakota Salem Club"),
+        ("UNIVERSITY OF S FLORIDA", "University of South Florida"),
+        ("FRIENDS OF S. SHORE", "Friends of the South Shore"),
+        ("E TENNESSEE SALEM CLUB", "Eastern Tennessee Salem Club"),
+        ("N. E. OHIO SALEM CLUB", "Northeast Ohio Salem Club"),
+        ("NW SALEM CLUB", "Northwest Salem Club"),
+        ("NO VIRGINIA SALEM CLUB", "Northern Virginia Salem Club"),
+        ("SALEM CLUB OF N NEW JERSEY", "Salem Club of Northern New Jersey"),
+        ("SALEM RITE SO JURISDICTION", "Salem Rite Southern Jurisdiction"),
+        ("SALEM REALTORS OF SW WYO", "Salem Realtors of Southwest Wyoming"),
+        ("SO CAL SALEM CLUB", "Southern California Salem Club"),
+        ("SoCal Salem Club", "Southern California Salem Club"),
+        ("W. VA. SALEM CLUB", "West Virginia Salem Club"),
+        ("SALEM UTD METH CH", "Salem United Methodist Church"),
+        ("SALEM EV LUTH CH", "Salem Evangelical Lutheran Church"),
+        ("ST MARYS R C CHURCH", "St Mary's Roman Catholic Church"),
+        ("GTR SALEM COUN", "Greater Salem Council"),
+        ("SALEM HOSP AUTH", "Salem Hospital Authority"),
+        ("SALEM GK ORTH CHURCH", "Salem Greek Orthodox Church"),
+        ("SALEM COMM ACTION AGY", "Salem Community Action Agency"),
+        ("WM PENN SALEM CLUB", "William Penn Salem Club"),
+        ("COLLEGE OF WM & MARY", "College of William and Mary"),
+        ("GEO WASHINGTON UNIV", "George Washington University"),
+        ("CHAS H SALEM FOUNDATION", "Charles H. Salem Foundation"),
+        ("ST JAS CHURCH", "Saint James Church"),
+        ("ST THOS MORE PARISH", "St Thomas More Parish"),
     ],
 )
 def test_abbreviations_stand_for_every_word_that_is_shortened_so(short: str, whole: str) -> None:
     assert score(short, whole) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Geo Foundation", "George Foundation"),
+        ("GEO Group", "George Group"),
+        ("Jas Health", "James Health"),
+        ("Miss America Foundation", "Missionary America Foundation"),
+        ("Miss Teen Salem", "Mississippi Teen Salem"),
+        ("Cal Ripken Foundation", "California Ripken Foundation"),
+        ("John W Salem Foundation", "John West Salem Foundation"),
+        ("Say No Salem", "Say North Salem"),
+        ("No End Salem", "North End Salem"),
+        ("Salem Club of NJ", "Salem Club of New York"),
+        ("Salem RC Club", "Salem Roman Catholic Club"),
+        ("N Dakota Salem Club", "South Dakota Salem Club"),
+        ("NW Salem Club", "Southwest Salem Club"),
+        ("Salem Federal Credit Union", "Salem Federation Credit Union"),
+        ("Salem Preservation Church", "Salem Presbyterian Church"),
+    ],
+)
+def test_what_is_short_beside_certain_words_is_itself_elsewhere(one: str, other: str) -> None:
+    assert score(one, other) < LIKELY_SCORE
 
 
 def test_a_committee_is_no_community() -> None:

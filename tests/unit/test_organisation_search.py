@@ -342,6 +342,37 @@ def test_a_state_that_is_typed_beside_a_name_is_found_by_its_code() -> None:
     assert (placed.found_by, placed.similarity, placed.has_words_as_typed) == ("place", 100, True)
 
 
+@pytest.mark.parametrize(
+    ("typed", "listed"),
+    [
+        ("n dakota farmers", "north dakota farmers"),
+        ("north hudson club", "n hudson club"),
+        ("geo washington univ", "george washington university"),
+        ("william penn house", "wm penn house"),
+        ("first presbyterian church", "first pres church"),
+        ("mt zion miss bapt church", "mount zion missionary baptist church"),
+        ("so cal food bank", "southern california food bank"),
+        ("phila orchestra", "philadelphia orchestra"),
+        ("sw youth services", "southwest youth services"),
+    ],
+)
+def test_what_is_short_is_looked_for_as_the_whole_word_and_the_other_way_round(typed: str, listed: str) -> None:
+    heard = WordSuggestions(dict.fromkeys(listed.split(), 5))
+    made = spelling.build_query_terms(SearchQuery.parse(f"{typed} "), heard)
+    assert all(set(group.spellings) & set(listed.split()) for group in made)
+    (placed,) = ResultRanker(SearchQuery.parse(f"{typed} ")).rank_candidates([candidate(1, listed)])
+    assert placed.has_words_as_typed
+
+
+def test_what_mostly_means_something_else_is_not_looked_for() -> None:
+    heard = WordSuggestions(dict.fromkeys(("south", "s", "north", "n", "no", "miss", "missionary", "shore"), 5))
+    for typed, spellings in (("south", ("south",)), ("north", ("north", "n")), ("missionary", ("missionary",))):
+        first, _ = spelling.build_query_terms(SearchQuery.parse(f"{typed} shore "), heard)
+        assert first.spellings == spellings
+    (alone,) = spelling.build_query_terms(SearchQuery.parse("north "), heard)
+    assert alone.spellings == ("north",)
+
+
 @given(lists(tuples(sampled_from(["red cross", "red cros", "the red cross", "cross"]), integers(0, 309)), max_size=8))
 def test_the_order_does_not_depend_on_how_candidates_came(made: list[tuple[str, int]]) -> None:
     several = [candidate(nth, name, rank=rank) for nth, (name, rank) in enumerate(made)]

@@ -71,7 +71,8 @@ class RankedResult:
 
 
 def _core_name(words: Sequence[str]) -> str:
-    return " ".join(abbreviations.expand_abbreviations([word for word in words if word not in STOP_WORDS] or words))
+    written = abbreviations.write_out_in_context([word for word in words if word not in STOP_WORDS] or words)
+    return " ".join(abbreviations.expand_abbreviations(written))
 
 
 def name_similarity(query: str, name: str) -> float:
@@ -175,11 +176,11 @@ def _not_as_typed(query: SearchQuery, reported: Sequence[str]) -> tuple[str, ...
     missing = [word for word in query.required_words if word not in reported]
     if not missing:
         return ()
-    held = {*reported, *(word for one in reported for word in abbreviations.WORDS.get(one, ()))}
+    held = {*reported, *(word for one in reported for word in abbreviations.MEANINGS.get(one, ()))}
     return tuple(
         word
         for word in missing
-        if held.isdisjoint((word, *abbreviations.WORDS.get(word, ())))
+        if held.isdisjoint((word, *abbreviations.MEANINGS.get(word, ())))
         and not (word == query.incomplete_word and any(one.startswith(word) for one in reported))
     )
 

@@ -131,12 +131,18 @@ def dictionary_lookup_words(query: SearchQuery) -> list[str]:
         dict.fromkeys(
             [
                 *query.required_words,
-                *(other for word in query.required_words for other in abbreviations.other_spellings(word)),
+                *(other for word in query.required_words for other in _other_spellings(word, query)),
                 *joined,
                 *query.state_codes.values(),
             ]
         )
     )
+
+
+def _other_spellings(word: str, query: SearchQuery) -> list[str]:
+    """Its other spellings; single letters beside other words alone: N for NORTH."""
+    beside = len(query.required_words) > 1
+    return [other for other in abbreviations.searched_spellings(word) if beside or len(other) > 1]
 
 
 def is_correctable_word(word: str) -> bool:
@@ -202,7 +208,7 @@ def build_query_terms(
 
 def _build_term(word: str, query: SearchQuery, matched: WordSuggestions, *, doubtful: bool) -> QueryTerm:
     known = matched.known_word_counts
-    typed = (word, *(other for other in abbreviations.other_spellings(word) if other in known))
+    typed = (word, *(other for other in _other_spellings(word, query) if other in known))
     code = query.state_codes.get(word, word)
     codes = (code,) if code != word and code in known else ()
     weight, begins = sum(known.get(one, 0) for one in (*typed, *codes)), False

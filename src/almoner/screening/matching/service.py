@@ -17,7 +17,7 @@ from almoner.screening.matching.romanisations import alternative_romanisations
 from almoner.screening.matching.watchlist_matcher import FLAG_SCORE, WatchlistMatcher, match_entry, prepare_subject
 from almoner.screening.matching.words import prepare_name
 
-ENGINE_VERSION: Final = 15
+ENGINE_VERSION: Final = 16
 """Increase it with every change that affects a score: watched subjects are then screened again."""
 
 __all__ = [

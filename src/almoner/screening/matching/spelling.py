@@ -12,7 +12,8 @@ from almoner.kit.text import replace_pictographs
 _APOSTROPHES: Final = re.compile("['`\u2018\u2019\u02bb\u02bc\u02bd\u00b4]")
 _NOT_A_WORD: Final = re.compile(r"[^a-z0-9]+")
 _SIMPLE: Final = re.compile(r"[a-z0-9 ]*")
-_OWNED: Final = re.compile(r"\b([a-z]{2,}) s\b(?! [a-z]\b)")
+_OWNED: Final = re.compile(r"\b(?!(?:and|at|for|from|in|of|the|to) )([a-z]{2,}) s\b(?! [a-z]\b)")
+"""``mother s``, but not ``of s florida``."""
 _SPELT: Final = re.compile(r"\b[a-z](?: [a-z]\b)+")
 _DOTTED: Final = re.compile(r"\b(?:[a-z]\.){2,}(?:[a-z]\b)?|\b[a-z]\.[a-z]\b(?!\.)")
 _ONE_LETTER: Final = str.maketrans("ىیکأإآٱؤئة", "ييكااااويه")

@@ -249,7 +249,8 @@ def tokenise_name(name: str, *, is_person: bool = False) -> NameTokens:
     words = _remove_legal_words(words, beside=bool(forms))
     if not words:
         return NameTokens((), frozenset(forms), "", written)
-    words = _join_phrases(convert_number_words(words))
+    words = convert_number_words(words)
+    words = _join_phrases(words if is_person else abbreviations.write_out_in_context(words))
     words = [word for place, word in enumerate(words) if not place or not _is_form_inside(words, place)]
     bare = strip_ambiguous_legal_form(words) or _strip_damaged_form(words)
     if bare is None and not given.isascii() and (rest := strip_attached_legal_form(given)):
