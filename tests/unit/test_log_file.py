@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from almoner.cli.logs import LogFile
+from tests.support.small_disk import BLOCK, fill, small_disk
 
 
 def held(folder: Path) -> dict[str, bytes]:
@@ -28,3 +31,13 @@ def test_a_line_longer_than_a_file_is_written_whole(tmp_path: Path) -> None:
         log.write(b"x" * 30)
         log.write(b"y")
     assert held(tmp_path) == {"a.log": b"y", "a.log.1": b"x" * 30}
+
+
+def test_a_line_that_a_full_disk_cuts_off_takes_no_line_of_another_process_with_it(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 1) as data, LogFile(data / "a.log") as one, LogFile(data / "a.log") as other:
+        one.write(b"one\n")
+        other.write(b"other\n")
+        fill(data / "filler", leave=BLOCK)
+        with pytest.raises(OSError, match="No space"):
+            one.write(b"x" * 4 * BLOCK)
+        assert (data / "a.log").read_bytes() == b"one\nother\n"

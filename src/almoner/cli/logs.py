@@ -81,8 +81,8 @@ class LogFile:
         """
         if self._size and self._size + len(line) > self._largest:
             self._rotate()
-        if self._lines.write(line) != len(line):
-            self._lines.truncate(self._size)
+        if (written := self._lines.write(line) or 0) != len(line):
+            self._lines.truncate(self._lines.tell() - written)  # another process may have written lines before
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._size += len(line)
 
