@@ -212,8 +212,11 @@ async def test_partners_and_keys_are_the_machines_until_there_is_an_operator(ser
     started = [("machine", "partner.added"), ("machine", "key.created"), ("machine", "key.created")]
     assert await audited(service, scope) == started
     await operator(service, "administrator")
-    status, reported = await nobody("keys", "create", "--partner", partner, "--name", "till")
-    assert (status, reported.startswith(NO_TOKEN)) == (1, True)
+    for is_there in (False, True):
+        status, reported = await nobody("keys", "create", "--partner", partner, "--name", "till")
+        assert (status, reported.startswith(NO_TOKEN)) == (1, True)
+        assert ("sandbox.json contains the demo operators" in reported) == is_there
+        (tmp_path / "sandbox.json").touch()
     administrator = in_process(service, tmp_path, await operator(service, "administrator"))
     status, reported = await administrator("keys", "create", "--partner", partner, "--name", "x")
     assert status == 0, reported

@@ -183,7 +183,8 @@ def _token() -> str:
         return given.operator_token_value
     if sys.stdin.isatty():
         return str(typer.prompt("Operator token", hide_input=True, err=True)).strip()
-    where = f". {given.data_dir / 'sandbox.json'} contains the demo operators' tokens" if given.sandbox else ""
+    demo = given.data_dir / "sandbox.json"
+    where = f". {demo} contains the demo operators' tokens" if given.sandbox and demo.exists() else ""
     raise InvalidOperatorToken(
         f"This command needs an operator token. Set {_SETTING}, or enter the token at a terminal. Create a token at "
         f"/operator/tokens{where}."
