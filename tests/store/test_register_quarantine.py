@@ -139,9 +139,9 @@ async def test_what_it_would_change_is_kept_row_by_row(db: Database, tmp_path: P
         found = await service.find_quarantined_differences(tx, caught.value.load.id)
     assert found is not None
     assert (found.added, found.changed, found.removed) == (1, 1, len(GOOD) - 240)
-    fates = [one.change_kind for one in found.rows]
+    fates = [one.fate for one in found.rows]
     assert [fates.count(fate) for fate in ("removed", "added", "changed")] == [50, 1, 1], "of each kind the first"
-    by_fate = {one.change_kind: one for one in found.rows}
+    by_fate = {one.fate: one for one in found.rows}
     assert by_fate["added"].columns[0] == ("name", None, "ANOTHER FUND")
     changed = {name: (before, after) for name, before, after in by_fate["changed"].columns}
     assert changed["name"][1] == "A RENAMED FUND"

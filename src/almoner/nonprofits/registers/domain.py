@@ -343,7 +343,7 @@ class DifferingRow:
     """A number that a quarantined load would add, change or remove. ``columns``: each name, old and new value."""
 
     number: str
-    change_kind: str
+    fate: str
     columns: list[tuple[str, str | None, str | None]]
 
 
