@@ -212,48 +212,6 @@ def test_m7_a_reference_is_found_in_any_element_of_a_payment(place: str) -> None
 
 
 @pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda one: one.replace("\n", "\r").encode(),
-        lambda one: one.encode("utf-16"),
-        lambda one: one.replace("CR12,34", "CEUR12,34").encode(),
-    ],
-)
-def test_m7_mt940_is_read_however_it_is_saved(spoil: Callable[[str], bytes]) -> None:
-    text = (
-        ":20:S\n:25:DE89370400440532013000\n:28C:1/1\n:60F:C260301EUR0,\n:61:2603020302CR12,34NTRFNONREF\n:86:ADA\n"
-        ":62F:C260302EUR12,34\n-\n"
-    )
-    [found] = parsed(spoil(text), None)
-    assert [(one.amount_minor, one.remittance_information) for one in found.movements] == [(1234, "ADA")]
-
-
-@pytest.mark.parametrize(
-    ("amount", "minor"),
-    [
-        ("1234,", 123400),
-        ("1.234,5", 123450),
-        ("12.5", 1250),
-        ("1,234.50", None),
-        ("1.000", None),
-        ("1.000.000", None),
-        ("12,34,", None),
-    ],
-)
-def test_m7_no_amount_of_mt940_is_read_in_part_or_by_a_guess(amount: str, minor: int | None) -> None:
-    content = (
-        f":20:S\n:25:DE89370400440532013000\n:28C:1/1\n:60F:C260301EUR0,\n:61:2603020302C{amount}NTRFNONREF//B1\n"
-        f":62F:C260302EUR{amount}\n-\n"
-    ).encode()
-    if minor is None:
-        with pytest.raises(StatementError, match=re.escape(f"{amount} EUR is not a valid amount")):
-            parsed(content, None)
-        return
-    [found] = parsed(content, None)
-    assert ([one.amount_minor for one in found.movements], found.closing_minor) == ([minor], minor)
-
-
-@pytest.mark.parametrize(
     ("page", "name"), [("", "S1"), ("1 true", "S1"), ("1 false", "S1/1"), ("2 false", "S1/2"), ("3 true", "S1/3")]
 )
 def test_each_page_of_a_long_statement_has_lines_of_its_own(page: str, name: str) -> None:
@@ -287,6 +245,7 @@ def test_a_batch_is_split_only_where_each_part_is_in_its_currency_and_goes_its_w
     assert parts(amount("25.00"), amount("75.00")) == [(2500, "B1/1", "e2e"), (7500, "B1/2", "e2e")]
     assert parts(amount("2500", "JPY"), amount("7500", "JPY")) == [(10000, "B1", None)]
     assert parts(amount("25.00"), amount("75.00", way="DBIT")) == [(10000, "B1", None)]
+    assert parts(amount("25.00", "eur"), amount("75.00", " EUR ")) == [(2500, "B1/1", "e2e"), (7500, "B1/2", "e2e")]
     assert parts(amount("100.00")) == [(10000, "B1", "e2e")]
     assert parts(amount("100.00", way="DBIT")) == [(10000, "B1", None)], "it is unsure what it is of"
     with pytest.raises(StatementError, match=r"entry 1: part 2: -25.00 EUR is not a valid amount$"):
@@ -311,6 +270,26 @@ def test_m7_a_statement_of_several_days_has_a_pair_of_balances_for_each() -> Non
         assert (found.opening_minor, found.closing_minor) == (500, 1250)
     with pytest.raises(StatementError, match="lines are missing or duplicated"):
         parsed(before + first + second.replace(b"12.50", b"12.51") + after, None)
+
+
+@pytest.mark.parametrize(
+    "kind", ["<CdOrPrtry><Prtry>{}</Prtry></CdOrPrtry>", "<CdOrPrtry><Cd>{}</Cd></CdOrPrtry>", "<Cd>{}</Cd>"]
+)
+def test_m7_balances_are_known_by_their_type_however_it_is_given(kind: str) -> None:
+    content = camt.statement(camt.entry("B1", 1000), opening=500).decode()
+    for code in ("OPBD", "CLBD"):
+        content = content.replace(f"<CdOrPrtry><Cd>{code}</Cd></CdOrPrtry>", kind.format(code))
+    [found] = parsed(content.encode(), None)
+    assert (found.opening_minor, found.closing_minor) == (500, 1500)
+
+
+def test_m7_balances_in_other_currencies_than_the_account_s_are_passed_over() -> None:
+    content = camt.statement(camt.entry("B1", 1000), opening=500).decode()
+    before, _, rest = content.partition("<Bal>")
+    middle, _, after = rest.rpartition("</Bal>")
+    other = camt.statement(opening=77, currency="USD").decode().partition("<Bal>")[2].rpartition("</Bal>")[0]
+    [found] = parsed(f"{before}<Bal>{other}</Bal><Bal>{middle}</Bal><Bal>{other}</Bal>{after}".encode(), None)
+    assert (found.opening_minor, found.closing_minor) == (500, 1500)
 
 
 @pytest.mark.parametrize("content", [b"", b"<a/>", b"\x00", b'<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>'])

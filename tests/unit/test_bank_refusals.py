@@ -145,6 +145,7 @@ def test_m7_a_statement_in_xml_without_account_or_currency_is_refused() -> None:
         (":60F:C260302EUR1,00", ":60F:C260302EUR1.0.0", "a balance: 1.0.0 EUR is not a valid amount"),
         (":25:DE89370400440532013000\n", "", "it has no account number"),
         ("EUR", "EUX", "it has no ISO 4217 currency"),
+        (":62F:C260302EUR", ":62F:C260302USD", "its balances are in EUR and USD"),
         (":61:2603020302C25,00", ":61:2613400302C25,00", "entry 1: 261340 is no date"),
         (":61:2603020302C25,00", ":61:2603020302C25,001", "entry 1: 25,001 EUR is not a valid amount in this currency"),
         (":61:2603020302C25,00", ":61:soon", "entry 1: soonNTRFNONREF is no entry (field 61)"),

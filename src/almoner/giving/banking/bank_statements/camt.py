@@ -97,10 +97,7 @@ def _statement(element: Element, page: Element | None, digest: bytes, problems: 
         problems.append("it has no account number")
     if currency is None:
         problems.append("it has no ISO 4217 currency")
-    # Balances in another currency than the account's are ignored.
-    balances = [
-        some if some is not None and _currency_of(some) in (currency, None) else None for some in _balances(element)
-    ]
+    balances = _balances(element, currency)
     first, last = [_signed(balance, currency, problems) for balance in balances]
     if problems or currency is None:
         return None
@@ -152,13 +149,16 @@ def _currency_of(element: Element) -> str | None:
     return (amount.get("Ccy") or "").strip().upper() or None if amount is not None else None
 
 
-def _balances(element: Element) -> tuple[Element | None, Element | None]:
-    """The first opening balance and the last closing balance; a statement of several days has a pair for each."""
+def _balances(element: Element, currency: str | None) -> tuple[Element | None, Element | None]:
+    """The first opening balance and the last closing balance; a statement of several days has a pair for each.
+
+    Balances in another currency than the account's are ignored.
+    """
     by_code: dict[str, list[Element]] = {}
-    for balance in sorted(
-        child_elements(element, "Bal"), key=lambda some: _day(find_element_by_path(some, "Dt")) or date.min
-    ):
-        code = element_text_at_path(balance, "Tp", "CdOrPrtry", "Cd") or element_text_at_path(balance, "Tp", "Cd") or ""
+    ours = [some for some in child_elements(element, "Bal") if _currency_of(some) in (currency, None)]
+    for balance in sorted(ours, key=lambda some: _day(find_element_by_path(some, "Dt")) or date.min):
+        ways = (("CdOrPrtry", "Cd"), ("CdOrPrtry", "Prtry"), ("Cd",), ("Prtry",))
+        code = next(filter(None, (element_text_at_path(balance, "Tp", *way) for way in ways)), "")
         by_code.setdefault(code.upper(), []).append(balance)
     interim = by_code.get("ITBD", [])
     between = interim if len(interim) > 1 else []
@@ -283,7 +283,9 @@ def _part_amount(part: Element, currency: str) -> Element | None:
         find_element_by_path(part, "Amt"),
         *(find_element_by_path(part, "AmtDtls", kind, "Amt") for kind in ("TxAmt", "CntrValAmt", "InstdAmt")),
     ]
-    return next((one for one in stated if one is not None and (one.get("Ccy") or currency) == currency), None)
+    return next(
+        (one for one in stated if one is not None and (one.get("Ccy") or currency).strip().upper() == currency), None
+    )
 
 
 def _same_way(part: Element, sign: int) -> bool:

@@ -18,6 +18,10 @@ from almoner.giving.banking.bank_statements.domain import MAX_STATEMENT, BankMov
 from almoner.kit.money import EXPONENTS
 
 _TAGS: Final = frozenset("20 21 25 25P 28 28C 60F 60M 61 62F 62M 64 65 86 NS 13 13D 34F 90C 90D".split())
+_AMONG_ENTRIES: Final = frozenset("61 62F 62M 86 NS 90C 90D".split())
+"""The fields that may follow an entry; 90C and 90D are of MT942."""
+_AFTER_20: Final = frozenset("21 25 25P 28 28C".split())
+"""A statement begins with field 20 and one of these."""
 _FIELD: Final = re.compile(r":(\d{2}[A-Z]?|NS):(.*)", re.ASCII)
 _LONE_COLON: Final = re.compile(r"\n:[ \t]*\n(?=\d{2}[A-Z]?:)", re.ASCII)
 _LOOKS_SO: Final = re.compile(rb"^[ \t]*(?:\{1:[^\r\n]*)?:?(?:20|25|60F|61|940):", re.MULTILINE)
@@ -102,20 +106,40 @@ def _as_utf8(content: bytes) -> bytes:
 def _messages(text: str) -> Iterator[_Message]:
     """The statements, each starting at its field 20; a line that starts like a tag but cannot be one is text."""
     message, last = _Message(), ""
-    for line in filter(None, text.split("\n")):
-        plain = line.lstrip("\x01 \t")
-        found = _FIELD.match(plain) if plain.startswith(":") else None
-        tag, value = (found[1], found[2]) if found else ("", "")
-        if tag == "20" or (tag == "61" and message.is_closed):
+    lines = [line for line in text.split("\n") if line]
+    for place, line in enumerate(lines, 1):
+        tag, value = _tag_and_value(line)
+        following = (lines[at] for at in range(place, len(lines)))
+        is_field = tag in _TAGS and not _is_text(message, tag, value, following)
+        if is_field and (tag == "20" or (tag == "61" and message.is_closed)):
             if message.fields or message.entries:
                 yield message
             message = _Message()
-        if tag in _TAGS and not (tag in ("25", "28", "28C", "60F", "60M") and _known(tag) in message.fields):
+        if is_field:
             last = _add_field(message, tag, value)
-        elif last and not (message.is_closed and not found and line.strip().startswith("-")):
+        elif last and not (message.is_closed and line.strip().startswith("-")):
             _continue_field(message, last, line)
     if message.fields or message.entries:
         yield message
+
+
+def _tag_and_value(line: str) -> tuple[str, str]:
+    """The tag at the beginning of a line, and what follows it; "" for none."""
+    plain = line.lstrip("\x01 \t")
+    found = _FIELD.match(plain) if plain.startswith(":") else None
+    return (found[1], found[2]) if found else ("", "")
+
+
+def _is_text(message: _Message, tag: str, value: str, following: Iterator[str]) -> bool:
+    """Whether a line only looks like this field: payers may write anything. ``following``: the lines after it."""
+    if tag in ("25", "28", "28C", "60F", "60M") and _known(tag) in message.fields:
+        return True
+    if not message.entries or message.is_closed:
+        return False
+    if tag == "20":
+        tags = (_tag_and_value(line)[0] for line in following)
+        return next((one for one in tags if one in _TAGS), "") not in _AFTER_20
+    return tag not in _AMONG_ENTRIES or (tag in ("62F", "62M") and _BALANCE.match(value) is None)
 
 
 def _known(tag: str) -> str:
@@ -150,6 +174,8 @@ def _statement(one: _Message, digest: bytes, problems: list[str]) -> BankStateme
         problems.append("it has no account number")
     if stated not in EXPONENTS:
         problems.append("it has no ISO 4217 currency")
+    if opening and closing and opening[3] and closing[3] and opening[3] != closing[3]:
+        problems.append(f"its balances are in {opening[3]} and {closing[3]}")
     if problems:
         return None
     first, last = [_signed(some, stated, problems) for some in (opening, closing)]

@@ -51,8 +51,8 @@ def parse_details(fields: Sequence[str], *, is_incoming: bool) -> EntryDetails:
     if numbered and not written:
         return _numbered("\n".join(numbered))
     dense = "".join(written).replace("\n", "").lstrip()
-    if parted := _SUBFIELDS.match(dense):
-        return _subfields(dense, parted[1] or "", parted[2])
+    if (parted := _SUBFIELDS.match(dense)) and (details := _subfields(dense, parted[1] or "", parted[2])):
+        return details
     if _SLASHED.match(dense):
         return _slashed(dense, incoming=is_incoming)
     return _free_text(" ".join(" ".join(written).split()), dense)
@@ -66,13 +66,16 @@ def _numbered(text: str) -> EntryDetails:
     )
 
 
-def _subfields(text: str, code: str, mark: str) -> EntryDetails:
+def _subfields(text: str, code: str, mark: str) -> EntryDetails | None:
+    """The details in the German form; None if a payer's text, such as a phone number, only begins like it."""
     parts: dict[str, str] = {}
     for part in re.split(f"{re.escape(mark)}(?=\\d{{2}})", text)[1:]:
         parts[part[:2]] = parts.get(part[:2], "") + part[2:]
     purpose = "".join(parts.get(at, "") for at in _PURPOSE)
     tags = _tagged(_SEPA_TAG, purpose)
     name = " ".join(parts[at].strip() for at in _PARTIES if parts.get(at, "").strip())
+    if not purpose and "00" not in parts and not (code and name):
+        return None
     reason = tags.get("MTLG") or parts.get("00", "") if code in _RETURNS else None
     texts = [tags.get("SVWZ", ""), tags.get("KREF", ""), purpose]
     return EntryDetails(
