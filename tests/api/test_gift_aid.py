@@ -2,8 +2,9 @@
 
 import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -42,11 +43,13 @@ async def test_a_declaration_covers_from_now_on_and_the_past_four_years(service:
     answer = await api.post("/v1/gift-aid", {**PERSON, "userId": user})
     assert answer.json()["object"] == "gift_aid"
     made, now = data(answer), service.clock.now()
+    today = now.astimezone(ZoneInfo("Europe/London"))
+    begins = datetime(today.year - 4, today.month, today.day, tzinfo=today.tzinfo)
     assert made == {
         "id": made["id"],
         "userId": user,
         **PERSON,
-        "coversFrom": f"{now.year - 4}{iso_timestamp(now)[4:10]}T00:00:00.000Z",
+        "coversFrom": iso_timestamp(begins.astimezone(UTC)),
         "coversTo": None,
         "createdAt": iso_timestamp(now),
         "deletedAt": None,

@@ -96,9 +96,13 @@ def test_a_cancellation_takes_nothing_from_gifts_made_before_it(made: list[Decla
         (NOW, datetime(2022, 3, 2, tzinfo=UTC)),
         (datetime(2028, 2, 29, 12, tzinfo=UTC), datetime(2024, 2, 29, tzinfo=UTC)),
         (datetime(2104, 2, 29, 12, tzinfo=UTC), datetime(2100, 2, 28, tzinfo=UTC)),
+        (datetime(2026, 4, 5, 22, 59, tzinfo=UTC), datetime(2022, 4, 4, 23, tzinfo=UTC)),
+        (datetime(2026, 4, 5, 23, 30, tzinfo=UTC), datetime(2022, 4, 5, 23, tzinfo=UTC)),
+        (datetime(2027, 3, 27, 12, tzinfo=UTC), datetime(2023, 3, 26, 23, tzinfo=UTC)),
+        (datetime(2027, 3, 27, 23, 30, tzinfo=UTC), datetime(2023, 3, 26, 23, 30, tzinfo=UTC)),
     ],
 )
-def test_the_past_four_years_begin_with_a_day(now: datetime, earliest: datetime) -> None:
+def test_the_past_four_years_begin_with_a_day_in_london(now: datetime, earliest: datetime) -> None:
     assert gift_aid_declarations_domain.earliest_covered_at(now) == earliest
     assert gift_aid_declarations_domain.find_period_problems(earliest, None, now) == []
     assert gift_aid_declarations_domain.find_period_problems(earliest - timedelta(microseconds=1), None, now) != []

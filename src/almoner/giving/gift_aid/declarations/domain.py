@@ -6,15 +6,17 @@ A declaration covers donations made from ``covers_from``, which may be up to fou
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from almoner.kit.errors import BadRequest
 from almoner.nonprofits.organisations.domain import Organisation
 
 CURRENCY: Final = "GBP"
 COUNTRY: Final = "GBR"
+_LONDON: Final = ZoneInfo("Europe/London")
 _YEARS_BACK: Final = 4
 """How far back a declaration may cover: charities can claim for donations of the past four years."""
 
@@ -138,12 +140,19 @@ def new_regular_donation_declaration(
 
 
 def earliest_covered_at(now: datetime) -> datetime:
-    """The earliest time that a declaration made now may cover: that day four years ago, the 28th for a 29th."""
-    day = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    """The earliest time that a declaration made now may cover: that day four years ago in London, the 28th for a 29th.
+
+    It is at most four years and a day ago, also where only that day was in summer time.
+    """
+    midnight = _four_years_before(now.astimezone(_LONDON)).replace(hour=0, minute=0, second=0, microsecond=0)
+    return max(midnight.astimezone(UTC), _four_years_before(now) - timedelta(days=1))
+
+
+def _four_years_before(moment: datetime) -> datetime:
     try:
-        return day.replace(year=now.year - _YEARS_BACK)
+        return moment.replace(year=moment.year - _YEARS_BACK)
     except ValueError:  # a 29th of February, and no leap year four years before
-        return day.replace(year=now.year - _YEARS_BACK, day=28)
+        return moment.replace(year=moment.year - _YEARS_BACK, day=28)
 
 
 def newest_covering_declaration(declarations: Iterable[Declaration], moment: datetime) -> Declaration | None:
