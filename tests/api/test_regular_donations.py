@@ -215,6 +215,20 @@ async def test_a_failed_payment_is_told_with_a_link_to_pay_and_to_change_the_car
     assert answer.headers["location"].startswith("http")
 
 
+async def test_a_date_is_not_paid_while_its_nonprofit_cannot_receive(plan: Plan, browser: Browser) -> None:
+    await plan.decline_next()
+    await reach(plan.service, (await plan.record())["nextDonationAt"])
+    path = await opened(plan, browser, "could not charge")
+    async with plan.service.db.write() as tx:
+        found = tx.ids.decode("organisation", plan.organisation)
+        await tx.execute("update organisation set active = false where id = $1", found)
+    answer = await browser.post(f"{path}/{plan.id}/pay")
+    assert (answer.status_code, "no longer available" in answer.text) == (409, True)
+    page = text_of((await browser.open(path)).text)
+    assert "cannot receive donations at the moment" in page
+    assert ("Pay $25.00 now" in page, "could not charge" in page) == (False, False)
+
+
 async def test_while_the_partner_is_paused_no_payment_of_a_date_begins_and_one_under_way_continues(
     plan: Plan, tenant: Tenant, browser: Browser
 ) -> None:

@@ -26,6 +26,7 @@ from almoner.provider_test import service as provider_test
 from almoner.provider_test.domain import Card
 from tests.support import factories
 from tests.support.client import Client, data
+from tests.support.payouts import uuid_of
 from tests.support.refusals import refusing
 from tests.support.regular_gifts import AGREEMENT, CARD, Plan, begin_plan, context, pass_days, reach
 from tests.support.service import Service, Tenant
@@ -200,14 +201,14 @@ async def test_a_plan_moves_to_the_successor_when_its_donor_agrees(
     organisation, successor = await factories.nonprofit(service), await factories.nonprofit(service)
     plan = await begin_plan(service, api, organisation=organisation)
     async with service.db.write() as tx:
-        ids = [tx.ids.decode("organisation", one) for one in (organisation, successor)]
+        ids = [uuid_of(service, "organisation", one) for one in (organisation, successor)]
         await tx.execute(
             "update organisation set active = false, status_override = 'merged', succeeded_by = $2 where id = $1", *ids
         )
     await reach(service, (await plan.record())["nextDonationAt"])
     assert (await plan.record())["pauseReason"] == "organisation_cannot_receive"
     async with service.db.write() as tx:
-        moved = await subscriptions.accept_successor_organisation(tx, tenant.partner, plan.uuid, AGREEMENT)
+        moved = await subscriptions.accept_successor_organisation(tx, tenant.partner, plan.uuid, ids[1], AGREEMENT)
         assert moved.organisation_id == ids[1]
     record = await plan.record()
     assert (record["status"], record["organisationId"]) == ("active", successor)

@@ -26,11 +26,19 @@ class OpenDate:
 
 @dataclass(slots=True, eq=False)
 class ModelNonprofit:
-    """Who receives. ``successor``: what it was merged into."""
+    """Who receives. ``merged_into``: the next one, which may have been merged itself."""
 
     id: str
     active: bool = True
-    successor: "ModelNonprofit | None" = None
+    merged_into: "ModelNonprofit | None" = None
+
+    @property
+    def successor(self) -> "ModelNonprofit | None":
+        """The last one of its mergers."""
+        last = self.merged_into
+        while last is not None and last.merged_into is not None:
+            last = last.merged_into
+        return last
 
 
 @dataclass(slots=True)
@@ -114,10 +122,18 @@ class ModelPlan:
         self.status, self.late_since, self.stopped = "paused", None, True
         self.told["organisation_stopped"] += 1
 
-    def propose(self) -> None:
+    @property
+    def may_move(self) -> bool:
+        """Its donor may agree to the other nonprofit."""
+        return self.proposed is not None and self.proposed.active and self.proposed is self.nonprofit.successor
+
+    def follow_mergers(self) -> None:
         """Its donor is asked about the nonprofit into which its own was merged, and not charged until then."""
         successor = self.nonprofit.successor
-        if self.status == "cancelled" or self.proposed or successor is None or not successor.active:
+        if self.status == "cancelled" or successor is None or (successor is self.proposed and successor.active):
+            return
+        if not successor.active:
+            self.proposed = None
             return
         if self.status != "paused":
             self.stop()
@@ -189,10 +205,9 @@ class ModelPlan:
         assert self.open is not None
         if not self.nonprofit.active:
             self.stop()
-            successor = self.nonprofit.successor
-            if successor is not None and successor.active and successor is not self.proposed:
+            if self.nonprofit.successor is None:
                 self.proposed = None
-                self.propose()
+            self.follow_mergers()
             return
         self.proposed = None
         self.last_attempt = today

@@ -19,7 +19,7 @@ from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import Decline, DeclineAction, ProviderStatus
 from almoner.giving.subscriptions.charging import jobs as charging_jobs
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
-from almoner.giving.subscriptions.donation_subscriptions.domain import NOTICE, SubscriptionNotice
+from almoner.giving.subscriptions.donation_subscriptions.domain import NOTICE, InvalidState, SubscriptionNotice
 from almoner.kit.money import Money
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
 from almoner.platform.database.postgres import PostgresServer
@@ -148,52 +148,59 @@ class World:
             elif action == "cancel" and live and self.random.random() < 0.3:
                 await subscriptions.cancel(tx, self.partner, plan_id, "donor")
                 model.end("donor")
-            elif action in ("block", "unblock") and model.nonprofit.successor is None:
+            elif action in ("block", "unblock") and model.nonprofit.merged_into is None:
                 model.nonprofit.active = action == "unblock"
                 organisation = tx.ids.decode("organisation", model.nonprofit.id)
                 await tx.execute(
                     "update organisation set active = $2 where id = $1", organisation, model.nonprofit.active
                 )
-            elif (
-                action == "decide"
-                and model.proposed is not None
-                and model.status != "cancelled"
-                and not model.nonprofit.active
-            ):
-                if self.random.random() < 0.2:
-                    await subscriptions.decline_successor_organisation(tx, self.partner, plan_id)
-                    model.end("donor")
-                else:
-                    await subscriptions.accept_successor_organisation(tx, self.partner, plan_id, AGREEMENT)
-                    model.move(self.now)
+            elif action == "decide" and model.proposed is not None and model.status != "cancelled":
+                await self._decide(tx, plan_id, model, model.proposed)
         heappush(self.wakes, (self.now, plan_id))
         self.provider.lose_answers += action == "lose"
         self.provider.refuse += action == "refuse"
 
+    async def _decide(self, tx: Tx, plan_id: UUID, model: ModelPlan, proposed: ModelNonprofit) -> None:
+        """A donor answers the question about the other nonprofit."""
+        if self.random.random() < 0.2:
+            await subscriptions.decline_successor_organisation(tx, self.partner, plan_id)
+            model.end("donor")
+            return
+        organisation = tx.ids.decode("organisation", proposed.id)
+        assert organisation is not None
+        accept = subscriptions.accept_successor_organisation(tx, self.partner, plan_id, organisation, AGREEMENT)
+        if model.may_move:
+            await accept
+            model.move(self.now)
+        else:
+            with pytest.raises(InvalidState):
+                await accept
+
     async def merge(self) -> None:
         """The register lists a nonprofit as merged into another, which is new."""
-        nonprofit = self.random.choice([one for one in self.nonprofits if one.successor is None])
+        nonprofit = self.random.choice([one for one in self.nonprofits if one.merged_into is None])
         successor = ModelNonprofit(await factories.nonprofit(self.service))
         self.nonprofits.append(successor)
         await self._succeed(nonprofit, successor)
 
     async def part(self) -> None:
         """The register takes a merger back: whoever did not agree to the other nonprofit may resume."""
-        await self._succeed(self.random.choice([one for one in self.nonprofits if one.successor is not None]), None)
+        await self._succeed(self.random.choice([one for one in self.nonprofits if one.merged_into is not None]), None)
 
     async def _succeed(self, nonprofit: ModelNonprofit, successor: ModelNonprofit | None) -> None:
-        nonprofit.active, nonprofit.successor = successor is None, successor
+        nonprofit.active, nonprofit.merged_into = successor is None, successor
         async with self.service.db.write() as tx:
-            await tx.execute(
-                "update organisation set active = $2, status_override = $3, succeeded_by = $4 where id = $1",
-                tx.ids.decode("organisation", nonprofit.id),
-                nonprofit.active,
-                "merged" if successor else None,
-                tx.ids.decode("organisation", successor.id) if successor else None,
-            )
+            for one in self.nonprofits:
+                await tx.execute(
+                    "update organisation set active = $2, status_override = $3, succeeded_by = $4 where id = $1",
+                    tx.ids.decode("organisation", one.id),
+                    one.active,
+                    "merged" if one.successor else None,
+                    tx.ids.decode("organisation", one.successor.id) if one.successor else None,
+                )
             await outbox.emit_internal_event(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
         for model in self.plans.values():  # a plan may be with a nonprofit that was merged before it came there
-            model.propose()
+            model.follow_mergers()
 
     async def work(self) -> None:
         """The service does what is due; a broken line to the provider is tried again a minute later."""

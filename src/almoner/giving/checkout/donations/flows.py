@@ -392,7 +392,7 @@ class _PaySubscriptionDonation(_PaymentFlow):
         self._donation_id = donation_id
 
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[str | None]:
-        """Create or reuse an attempt; returns the provider's page, None if nothing is to be paid."""
+        """Create or reuse an attempt; returns the provider's page, None if nothing can be paid."""
         origin = await service.get_donation_origin(tx, self._donation_id)
         if origin.charged_subscription_id is None:
             raise NotFound
@@ -404,7 +404,11 @@ class _PaySubscriptionDonation(_PaymentFlow):
         if payment.is_payable:
             started = payment.provider_payment_id is not None or payment.off_session
             return FlowDone(payment.url) if started else await self.create(tx, payment, donation)
-        (await partners.get(tx, Partner(donation.partner_id))).ensure_not_paused()
+        partner = Partner(donation.partner_id)
+        (await partners.get(tx, partner)).ensure_not_paused()
+        organisation = await organisations.get(tx, partner, donation.organisation_id)
+        if donation.money.currency not in organisation.donation_currencies:
+            return FlowDone(None)
         donation = await service.apply_subscription_amount(tx, donation, subscription)
         payment = await payments.create_attempt(
             tx, self._provider.name, donation.id, donation.money, payment.description, payment.language, MAX_TRIES
@@ -477,7 +481,7 @@ async def start_payment(
 
 
 async def create_payment_page_for_subscription_date(context: PaymentContext, donation_id: UUID) -> str | None:
-    """The page where the donor pays an open date of a subscription; None if it is paid or over.
+    """The page where the donor pays an open date of a subscription; None if it cannot be paid any more.
 
     Raises NotFound, AccountPaused, ProviderUnavailable.
     """

@@ -27,7 +27,6 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
     with_next_due_date,
     yearly_reminder_at,
 )
-from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -60,9 +59,9 @@ async def process_due_subscriptions(tx: Tx, limit: int = BATCH) -> int:
     return len(due)
 
 
-async def list_subscription_ids_to_propose_successor(tx: Tx, after_id: UUID | None, limit: int = BATCH) -> list[UUID]:
-    """Active subscriptions after this ID whose nonprofit merged into another and whose donor was not asked yet."""
-    return await store.list_subscription_ids_to_propose_successor(tx, after_id, limit)
+async def list_subscription_ids_to_follow_mergers(tx: Tx, after_id: UUID | None, limit: int = BATCH) -> list[UUID]:
+    """Subscriptions after this ID whose nonprofit merged into another than the one that is proposed, if any is."""
+    return await store.list_subscription_ids_to_follow_mergers(tx, after_id, limit)
 
 
 async def next_due_at(tx: Tx) -> datetime | None:
@@ -132,25 +131,36 @@ async def _follow_dates(
         await subscriptions.store_change_with_charge(tx, await _remind(tx, subscription), charge)
 
 
-async def propose_successor_if_merged(tx: Tx, subscription_id: UUID) -> None:
-    """Ask the donor to agree to the nonprofit's successor; charge an active subscription only after that."""
+async def follow_merger(tx: Tx, subscription_id: UUID) -> None:
+    """Ask the donor to agree to the nonprofit's successor; charge an active subscription only after that.
+
+    An earlier proposal is replaced, or withdrawn if no successor can receive the donations.
+    """
     subscription = await subscriptions.get_for_update(tx, ALL_PARTNERS, subscription_id)
-    if subscription.status not in LIVE_STATUSES or subscription.proposed_organisation_id is not None:
-        return
     organisation = await organisations.get(tx, Partner(subscription.partner_id), subscription.organisation_id)
-    if (successor := await _find_successor(tx, subscription, organisation)) is None:
+    successor = await subscriptions.find_receiving_successor_id(tx, subscription, organisation)
+    if subscription.status not in LIVE_STATUSES or successor == subscription.proposed_organisation_id:
         return
     charge = await subscriptions.find_open_charge(tx, subscription.id)
     under_way = (
         charge is not None and charge.donation_id and await store.awaits_provider_response(tx, charge.donation_id)
     )
-    if subscription.status in CHARGED_STATUSES and not under_way:  # otherwise its next due date stops it
+    # A payment under way goes on; the next due date stops the subscription then.
+    if successor is not None and subscription.status in CHARGED_STATUSES and not under_way:
         if charge is not None:
             await _close(tx, charge, "organisation_cannot_receive")
         subscription = await subscriptions.pause_locked_subscription(
             tx, subscription, None, "organisation_cannot_receive"
         )
-    await subscriptions.propose_successor_organisation(tx, subscription, successor)
+    await _update_proposal(tx, subscription, successor)
+
+
+async def _update_proposal(tx: Tx, subscription: DonationSubscription, successor: UUID | None) -> DonationSubscription:
+    if successor == subscription.proposed_organisation_id:
+        return subscription
+    if successor is None:
+        return await subscriptions.withdraw_proposal(tx, subscription)
+    return await subscriptions.propose_successor_organisation(tx, subscription, successor)
 
 
 async def _close(tx: Tx, charge: SubscriptionCharge, reason: SkipReason | None) -> None:
@@ -221,21 +231,8 @@ async def _stop(
     """Stop charging because the nonprofit cannot receive donations, until the donor decides."""
     await _close(tx, charge, "organisation_cannot_receive")
     subscription = await subscriptions.pause_locked_subscription(tx, subscription, None, "organisation_cannot_receive")
-    successor = await _find_successor(tx, subscription, organisation)
-    if successor is not None and successor != subscription.proposed_organisation_id:
-        subscription = await subscriptions.propose_successor_organisation(tx, subscription, successor)
-    return subscription
-
-
-async def _find_successor(tx: Tx, subscription: DonationSubscription, organisation: Organisation) -> UUID | None:
-    """The successor of the nonprofit, if it can receive the subscription's donations."""
-    if organisation.succeeded_by is None:
-        return None
-    try:
-        successor = await organisations.get(tx, ALL_PARTNERS, organisation.succeeded_by)
-    except NotFound:
-        return None
-    return successor.id if subscription.money.currency in successor.donation_currencies else None
+    successor = await subscriptions.find_receiving_successor_id(tx, subscription, organisation)
+    return await _update_proposal(tx, subscription, successor)
 
 
 async def _remind(tx: Tx, subscription: DonationSubscription) -> DonationSubscription:

@@ -43,13 +43,14 @@ async def awaits_provider_response(tx: Tx, donation_id: UUID) -> bool:
 
 
 @across_partners("sweep")
-async def list_subscription_ids_to_propose_successor(tx: Tx, after_id: UUID | None, limit: int) -> list[UUID]:
-    """Active subscriptions whose nonprofit has a successor not proposed yet, by ID."""
+async def list_subscription_ids_to_follow_mergers(tx: Tx, after_id: UUID | None, limit: int) -> list[UUID]:
+    """Ongoing subscriptions whose nonprofit has a successor that is not proposed, or whose proposal must end, by ID."""
     rows = await tx.fetch(
         """
         select s.id from donation_subscription s join organisation o on o.id = s.organisation_id
-        where s.status in ('active', 'past_due', 'paused') and s.proposed_organisation_id is null
-          and o.succeeded_by is not null and ($1::uuid is null or s.id > $1)
+        left join organisation p on p.id = s.proposed_organisation_id
+        where s.status in ('active', 'past_due', 'paused') and o.succeeded_by is not null
+          and (p.id is distinct from o.succeeded_by or not p.active) and ($1::uuid is null or s.id > $1)
         order by s.id limit $2
         """,
         after_id,

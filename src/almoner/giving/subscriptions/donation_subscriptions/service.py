@@ -46,6 +46,7 @@ from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.kit.recurrence import Frequency
 from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 
@@ -501,16 +502,41 @@ async def propose_successor_organisation(
     return proposed
 
 
+async def withdraw_proposal(tx: Tx, subscription: DonationSubscription) -> DonationSubscription:
+    """Stop asking the donor of a locked subscription about a successor."""
+    return await store_change_and_emit_event(tx, replace(subscription, proposed_organisation_id=None))
+
+
+async def find_receiving_successor_id(
+    tx: Tx, subscription: DonationSubscription, organisation: Organisation
+) -> UUID | None:
+    """The successor of the subscription's nonprofit, if it can receive the subscription's donations."""
+    if organisation.succeeded_by is None:
+        return None
+    try:
+        successor = await organisations.get(tx, ALL_PARTNERS, organisation.succeeded_by)
+    except NotFound:
+        return None
+    return successor.id if subscription.money.currency in successor.donation_currencies else None
+
+
+async def find_proposed_successor_id(tx: Tx, subscription: DonationSubscription) -> UUID | None:
+    """The nonprofit to which the donor may agree now: a register may change after it was proposed."""
+    if subscription.proposed_organisation_id is None:
+        return None
+    organisation = await organisations.get(tx, Partner(subscription.partner_id), subscription.organisation_id)
+    successor_id = await find_receiving_successor_id(tx, subscription, organisation)
+    return successor_id if successor_id == subscription.proposed_organisation_id else None
+
+
 async def accept_successor_organisation(
-    tx: Tx, partner: Partner, subscription_id: UUID, agreement: Agreement
+    tx: Tx, partner: Partner, subscription_id: UUID, successor_id: UUID, agreement: Agreement
 ) -> DonationSubscription:
     """Record that the donor agrees to give to the proposed nonprofit. Raises NotFound, InvalidState."""
     subscription = await get_for_update(tx, partner, subscription_id)
-    if subscription.proposed_organisation_id is None:
-        raise domain.InvalidState("no other organisation was proposed")
-    subscription = replace(
-        subscription, organisation_id=subscription.proposed_organisation_id, proposed_organisation_id=None
-    )
+    if await find_proposed_successor_id(tx, subscription) != successor_id:
+        raise domain.InvalidState("the organisation is not proposed, or cannot receive the donations any more")
+    subscription = replace(subscription, organisation_id=successor_id, proposed_organisation_id=None)
     if subscription.status == "paused" and subscription.pause_reason == "organisation_cannot_receive":
         subscription, missed = domain.as_resumed(subscription, tx.now, tx.deployment.time_zone)
         await skip_dates(tx, subscription.id, missed, "organisation_cannot_receive")

@@ -163,11 +163,13 @@ async def decline_change(tx: Tx, submitted_form: SubmittedForm) -> Problems:
 async def accept_successor_organisation(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Agree to the new nonprofit, as shown."""
     subscription, proposed = submitted_form.regular_donation.subscription, submitted_form.regular_donation.proposed
-    named = tx.ids.encode_or_none("organisation", subscription.proposed_organisation_id)
-    if proposed is None or submitted_form.field("organisation") != named:
+    successor_id = tx.ids.decode("organisation", submitted_form.field("organisation"))
+    if proposed is None or successor_id is None or successor_id != subscription.proposed_organisation_id:
         raise InvalidState("another nonprofit was proposed")
     agreement = submitted_form.build_agreement(subscription.money, subscription.frequency, proposed)
-    await subscriptions.accept_successor_organisation(tx, submitted_form.partner, subscription.id, agreement)
+    await subscriptions.accept_successor_organisation(
+        tx, submitted_form.partner, subscription.id, successor_id, agreement
+    )
     return {}
 
 

@@ -44,7 +44,7 @@ class RegularDonation:
     """One subscription as its donor sees it. ``proposed``: the successor nonprofit, if the donor is asked about it.
 
     ``charge_days``: the day of its next charge at the frequencies that its donor may agree to; empty if it has ended.
-    ``stopped``: paused because its nonprofit cannot receive donations.
+    ``stopped``: paused or not charged because its nonprofit cannot receive donations.
     ``unpaid``: the donation of a due date that could not be charged, and can be paid here, with its amount.
     """
 

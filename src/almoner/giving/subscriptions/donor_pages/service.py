@@ -98,15 +98,16 @@ async def _shown(
 ) -> RegularDonation:
     nonprofit = await hosted_page.load_profile_of_organisation(tx, partner, subscription.organisation_id)
     receives = subscription.money.currency in nonprofit.receives
-    proposed = None if receives else subscription.proposed_organisation_id  # a register may take a merger back
+    proposed = await subscriptions.find_proposed_successor_id(tx, subscription)
     return RegularDonation(
         subscription,
         nonprofit.name,
         (await hosted_page.load_profile_of_organisation(tx, partner, proposed)).name if proposed else None,
         receipts,
         _charge_days(tx, subscription),
-        subscription.pause_reason == "organisation_cannot_receive" and not receives,
-        await _unpaid(tx, partner, subscription) if subscription.status == "past_due" else None,
+        not receives
+        and (subscription.pause_reason == "organisation_cannot_receive" or subscription.status == "past_due"),
+        await _unpaid(tx, partner, subscription) if subscription.status == "past_due" and receives else None,
     )
 
 

@@ -59,6 +59,11 @@ async def compose_notice_email(tx: Tx, mails: MailRenderer, job: DecodedJob[Send
     subscription = await subscriptions.get(tx, partner, notice.subscription)
     if subscription.email is None or not domain.is_notice_current(subscription, notice.kind, due_on):
         return None
+    if (
+        notice.kind == "organisation_proposed"
+        and await subscriptions.find_proposed_successor_id(tx, subscription) is None
+    ):
+        return None
     language = mails.language_for_tag(subscription.language)
     facts = {
         "kind": notice.kind,
@@ -70,7 +75,7 @@ async def compose_notice_email(tx: Tx, mails: MailRenderer, job: DecodedJob[Send
         "retry_on": await _retry_day(tx, subscription) if notice.kind == "payment_failed" else None,
         "ended": subscription.status == "cancelled",
         "link": donor_pages.build_management_url(tx, subscription.id),
-        **await _names(tx, partner, subscription),
+        **await _names(tx, partner, subscription, notice.kind),
         **await _agreement(tx, subscription, notice.kind, job.details.at),
     }
     facts["facts"] = _rows(mails, language, subscription, str(facts["organisation"]))
@@ -93,10 +98,10 @@ async def _retry_day(tx: Tx, subscription: DonationSubscription) -> date | None:
     return tx.deployment.date_in_issuer_time_zone(charge.next_attempt_at)
 
 
-async def _names(tx: Tx, partner: Partner, subscription: DonationSubscription) -> dict[str, str]:
-    """The names of the nonprofit, of the proposed one if the donor is asked, and of the earlier one."""
+async def _names(tx: Tx, partner: Partner, subscription: DonationSubscription, kind: NoticeKind) -> dict[str, str]:
+    """The names of the nonprofit, of the proposed one if the donor is asked about it, and of the earlier one."""
     former = (await hosted_page.load_profile_of_organisation(tx, partner, subscription.organisation_id)).name
-    if subscription.proposed_organisation_id is None:
+    if subscription.proposed_organisation_id is None or kind != "organisation_proposed":
         organisation = former
     else:
         organisation = (
