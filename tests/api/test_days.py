@@ -4,14 +4,19 @@ import re
 from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from almoner.giving.accounting.refunds import service as refunds
+from almoner.giving.accounting.settlements.domain import SettlementReportError
+from almoner.giving.banking.bank_statements.domain import StatementError
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import OwnAccount, PaymentFileError
 from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
 from almoner.kit.money import Money
+from almoner.kit.time import parse_timestamp
 from almoner.provider_test import service as provider_test
 from almoner.provider_test.callbacks import callback_signature
 from almoner.provider_test.domain import Card
@@ -23,7 +28,12 @@ from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.gift_aid_world import HOME
 from tests.support.giving import Giving, gift, open_session
+from tests.support.members import member
 from tests.support.operators import operator, signed_in
+from tests.support.payouts import uuid_of
+from tests.support.refunds import refund
+from tests.support.reports import imported, report
+from tests.support.requests import asked
 from tests.support.service import Service, serving
 from tests.support.transfers import begun, came, reference, stated
 
@@ -184,3 +194,40 @@ async def test_a_transfer_of_the_first_morning_of_a_tax_year_is_of_that_year(emp
 def test_a_time_zone_that_there_is_not_is_refused(name: str) -> None:
     with pytest.raises(InvalidSettings, match="ALMONER_TIME_ZONE must be a time zone such as"):
         read_settings(time_zone=name)
+
+
+async def test_days_ahead_are_counted_from_today_where_the_issuer_is(empty_database: TestDatabase) -> None:
+    async with serving(empty_database, time_zone="Pacific/Auckland") as service:
+        api = service.client((await service.tenant()).secret)
+        service.clock.advance_to(datetime(2027, 6, 30, 22, 0, tzinfo=UTC))  # the first of July there
+        await factories.donation(service, api)
+        for day in ("2027-07-04", "2027-07-05"):
+            reported = report(("payment", "tp", 5.0, 0.0)).replace(b"2026-03-02", day.encode())
+            giving = await open_session(service, api)
+            await begun(giving)
+            entry = came("T1", 2500, await reference(giving), day=day)
+            if day == "2027-07-04":
+                await imported(service, reported, provider="test")
+                await stated(giving, entry, reference=day)
+                continue
+            with pytest.raises(SettlementReportError, match="more than 3 days in the future"):
+                await imported(service, reported, provider="test")
+            with pytest.raises(StatementError, match="more than 3 days in the future"):
+                await stated(giving, entry, reference=day)
+
+
+async def test_members_are_mailed_the_days_of_the_issuer(in_new_york: Service) -> None:
+    service, tenant = in_new_york, await in_new_york.tenant()
+    owner, api = await member(service, tenant, "owner"), service.client(tenant.secret)
+    service.clock.advance_to(NEW_YEARS_EVE)
+    gift_ = await factories.donation(service, api)
+    await refund(api, gift_)
+    async with service.db.write() as tx:
+        [begun_] = await refunds.list_by_donation(tx, uuid_of(service, "donation", gift_["id"]))
+        await refunds.record_provider_refusal(tx, begun_.id, "closed")
+    due = parse_timestamp((await asked(service, api, 1000))["dueAt"]).astimezone(ZoneInfo("America/New_York"))
+    await service.drain()
+    texts = {mail["text"] for mail in data(await api.get("/v1/sandbox/mailbox", to=owner.email))}
+    assert len(texts) == 2
+    for day in ("31 December 2026", f"{due:%d %B %Y}"):
+        assert any(day in text for text in texts), day

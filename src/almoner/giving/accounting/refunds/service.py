@@ -352,7 +352,7 @@ def _facts(tx: Tx, refund: Refund) -> Mapping[str, str]:
     return {
         "Amount": format_amount(refund.money),
         "Donation": tx.ids.encode("donation", refund.donation_id),
-        "Requested": f"{refund.started_at:%d %B %Y}",
+        "Requested": f"{tx.deployment.date_in_issuer_time_zone(refund.started_at):%d %B %Y}",
     }
 
 

@@ -121,7 +121,7 @@ async def find_or_create_settlement(tx: Tx, report: SettlementReport) -> Settlem
             f"no payment was made through a provider {report.provider!r}: "
             + (f"the providers with payments are {names}" if names else "there are no payments yet")
         )
-    if report.settled_on > (tx.now + DAYS_AHEAD * _DAY).date():
+    if report.settled_on > tx.deployment.date_in_issuer_time_zone(tx.now + DAYS_AHEAD * _DAY):
         raise SettlementReportError(
             f"settled_on is {report.settled_on}, which is more than {DAYS_AHEAD} days in the future"
         )

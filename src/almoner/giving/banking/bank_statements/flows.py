@@ -99,7 +99,7 @@ async def _parse(
             "docs/runbooks/bank.md."
         )
     async with db.read() as tx:
-        today = max(tx.now, tx.real_now).date()
+        today = tx.deployment.date_in_issuer_time_zone(max(tx.now, tx.real_now))
     return await asyncio.to_thread(
         service.parse_statement_file, content, mapping, own, today
     )  # let the server handle others

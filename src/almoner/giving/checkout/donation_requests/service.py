@@ -133,7 +133,7 @@ async def _notify_partner(tx: Tx, account: PartnerAccount, request: DonationRequ
     facts = {
         "Amount": format_amount(request.money),
         "Reference": request.reference,
-        "To be paid by": f"{request.due_at:%d %B %Y}",
+        "To be paid by": f"{tx.deployment.date_in_issuer_time_zone(request.due_at):%d %B %Y}",
         "Donations": f"{request.donation_count:,}",
         "Request": tx.ids.encode("donationrequest", request.id),
     }
