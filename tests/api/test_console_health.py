@@ -1,19 +1,23 @@
 """The service's health in the console, and what administrators do about it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
 from almoner.access.notifications import store as notifications_store
 from almoner.access.notifications.domain import UndeliverableEmail
 from almoner.access.people.domain import Person
-from almoner.platform.jobs import queue
+from almoner.platform.jobs import dead_jobs, queue
 from almoner.platform.observability import backups, selfcheck
 from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.client import Client
 from tests.support.console import entries, listed, words
+from tests.support.eventually import eventually
+from tests.support.locking import waits_for_lock
 from tests.support.operators import operator, signed_in
 from tests.support.service import Service, Tenant
 
@@ -83,10 +87,18 @@ async def test_a_job_that_gave_up_is_seen_retried_and_dropped(service: Service, 
     async with service.db.read() as tx:
         left = await tx.fetch("select id, dead_at from job where id = any($1::bigint[])", [int(first), int(second)])
     assert [(str(row["id"]), row["dead_at"]) for row in left] == [(first, None)]
+    own = service.db.deployment.ids.encode("operator", person.id)
+    await gave_up(service)
+    await admin.open(f"{HEALTH}/jobs/retry")
+    async with service.db.write() as tx:
+        await dead_jobs.retry_dead_jobs(tx, "selfcheck.run")
+        pressed = asyncio.create_task(admin.post(f"{HEALTH}/jobs/retry", {"kind": "selfcheck.run"}))
+        await eventually(partial(waits_for_lock, service))
+    assert ((await pressed).status_code, await entries(service, "job.kind_retried", own)) == (303, 0), "too late"
     await gave_up(service)
     await admin.open(f"{HEALTH}/jobs/retry")
     assert (await admin.post(f"{HEALTH}/jobs/retry", {"kind": "selfcheck.run"})).status_code == 303
-    assert await entries(service, "job.kind_retried", service.db.deployment.ids.encode("operator", person.id)) == 1
+    assert await entries(service, "job.kind_retried", own) == 1
     assert (await admin.get(f"{HEALTH}/jobs/99999999999999999999")).status_code == 404
 
 

@@ -4,6 +4,7 @@ import asyncio
 import io
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.console import act, closed, entries, refused, upload, words
 from tests.support.eventually import eventually
+from tests.support.locking import waits_for_lock
 from tests.support.operators import operator, signed_in
 from tests.support.payouts import uuid_of
 from tests.support.service import Service, Tenant
@@ -25,7 +27,6 @@ from tests.support.validation import decided
 
 PATH = "/operator/organisations"
 RENAMED = "850300001"
-WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
 SNAPSHOTS = {
     datetime(2026, 1, 9, tzinfo=UTC): [body(RENAMED, "HAWKBIT RELIEF FUND", STATE="OR", RULING="200105")],
     datetime(2026, 2, 9, tzinfo=UTC): [body(RENAMED, "SALTGRASS AID FUND", STATE="OR", RULING="200105")],
@@ -214,11 +215,6 @@ async def test_only_the_reviewer_who_was_faster_has_an_entry(
     organisation = uuid_of(service, "organisation", name)
     actions = ("giving_link.refused", "giving_link.allowed")
     before = [await entries(service, action, name) for action in actions]
-
-    async def waits() -> bool:
-        async with service.db.read() as tx:
-            return bool(await tx.fetchval(WAITS))
-
     for act_name in ("refuse", "allow"):
         await reviewer.get(f"{PATH}/{name}/giving-links/{act_name}")
         async with service.db.write() as tx:
@@ -229,6 +225,6 @@ async def test_only_the_reviewer_who_was_faster_has_an_entry(
             pressed = asyncio.create_task(
                 reviewer.post(f"{PATH}/{name}/giving-links/{act_name}", {"note": "Their letter"})
             )
-            await eventually(waits)
+            await eventually(partial(waits_for_lock, service))
         assert (await pressed).status_code == 303
     assert [await entries(service, action, name) for action in actions] == before

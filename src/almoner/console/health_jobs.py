@@ -151,9 +151,10 @@ class FailedJobPages:
 
         async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             count = await dead_jobs.retry_dead_jobs(tx, entered_values["kind"])
-            await self._context.record_audit_entry(
-                tx, visitor, DEPLOYMENT, "job.kind_retried", entered_values["kind"], jobs=count
-            )
+            if count:  # otherwise another administrator was faster
+                await self._context.record_audit_entry(
+                    tx, visitor, DEPLOYMENT, "job.kind_retried", entered_values["kind"], jobs=count
+                )
             return PATH
 
         return ConsoleAction(f"{PATH}/retry", ADMINISTRATORS, describe, perform)
