@@ -130,6 +130,8 @@ async def test_a_refund_is_begun_and_a_failed_one_is_handled(
     assert "such as 12.50" in await refused(olive, path, donation=made["id"], amount="many", note="asked")
     refund = await act(olive, path, donation=made["id"], amount="5.00", note="asked")
     assert "$5.00" in words(olive)
+    twice = await refused(olive, path, donation=made["id"], amount="5.00", note="asked")
+    assert "nothing was started again" in twice, "a form that was sent twice"
     await act(olive, f"{refund}/mark-failed", note="the provider does not")
     assert "only a failed" in (await closed(olive, f"{refund}/resolve")).lower(), "who ended it by hand knows"
     other = await settled(service, api, await factories.nonprofit(service))

@@ -1,7 +1,8 @@
 """Refunds of donations: their states, refundable amounts, and who pays for the fees (settled 4, 5); pure."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
@@ -16,6 +17,8 @@ from almoner.kit.states import Lifecycle
 REFUND: Final = Lifecycle("refund", {"pending": frozenset({"sent", "refused"})})
 RefundStatus = Literal["pending", "sent", "refused"]
 NOTE_LENGTH: Final = 500
+REPEATED_WITHIN: Final = timedelta(minutes=1)
+"""Within this time, the same refund by the same operator is taken for a form or command that was sent twice."""
 _NAME_LENGTH: Final = 255
 """The maximum length of a refund's reference at the provider or at our bank."""
 
@@ -67,8 +70,8 @@ SENT: Final = InternalEvent("internal.donation_refunded", RefundSentEvent)
 class ProviderRefundState:
     """A refund as fetched from its provider.
 
-    ``payment``: the provider's payment ID as we store it. ``live``: whether it is real money. ``why``: why it failed;
-    None unless it did.
+    ``payment``: the provider's payment ID as we store it. ``live``: whether it is real money. ``failure_reason``: why
+    it failed; None unless it did.
     """
 
     id: str
@@ -114,6 +117,17 @@ def resolve_refund_amount(donation: Donation, amount_minor: int | None) -> Money
             f"body.amount must be from 1 to {donation.unrefunded_amount.minor}, which is left of the donation"
         )
     return Money(amount_minor, donation.money.currency)
+
+
+def ensure_not_repeated(refund: Refund, earlier_refunds: Iterable[Refund]) -> None:
+    """Raises InvalidState if its operator started the same refund of the donation a moment ago."""
+    for earlier in earlier_refunds:
+        same = (earlier.money, earlier.started_by, earlier.note) == (refund.money, refund.started_by, refund.note)
+        if same and earlier.status != "refused" and refund.started_at - earlier.started_at < REPEATED_WITHIN:
+            raise InvalidState(
+                "you have just started a refund of this donation with the same amount and note, so nothing was started "
+                "again. If you want to refund this amount once more, wait a minute"
+            )
 
 
 def ensure_within_support_limit(donation: Donation, limit_minor: int) -> None:

@@ -108,6 +108,8 @@ async def begin_refund(
         raise InvalidState(str(refused)) from refused
     money = domain.resolve_refund_amount(donation, amount_minor)
     refund = _new_refund(tx, donation, money, await _payment_of(tx, donation), started_by, note)
+    if started_by is not None:
+        domain.ensure_not_repeated(refund, await store.list_by_donation(tx, donation.id))
     await store.insert(tx, refund)
     transfers = ledger_domain.build_donation_refund_started_transfers(
         refund.id, refund.provider, donation.organisation_id, money, refund.nonprofit_share
