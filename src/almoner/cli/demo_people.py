@@ -26,7 +26,7 @@ Login = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class DemoPerson:
-    """A demo user. ``user_name`` is also the email address. ``app``: whether the user has an authenticator app."""
+    """A demo user. ``user_name`` is also the email address."""
 
     user_name: str
     name: str

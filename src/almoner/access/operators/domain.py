@@ -94,7 +94,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class ApprovedDecision:
-    """A decision with its required approvals. ``second``: the other operator and their note."""
+    """A decision with its required approvals. ``second_approval``: the other operator and their note."""
 
     decided_by: str
     note: str

@@ -40,7 +40,7 @@ _NO_FORM_BEFORE: Final = frozenset("of for to in on and the against".split())
 class LatinLegalForm(NamedTuple):
     """A legal form in Latin letters.
 
-    ``doubtful``: it may be an ordinary word. ``front``: it stands in front of a name only.
+    ``is_ambiguous``: it may be an ordinary word. ``is_prefix``: it stands in front of a name only.
     """
 
     words: tuple[str, ...]

@@ -93,7 +93,7 @@ _MAX_WORDS: Final = 60
 class NameTokens(NamedTuple):
     """A name's words, the kinds of its legal forms, all words joined, and the normalised text.
 
-    ``bare``: the words without one that may be a legal form, joined; "" if there is none.
+    ``joined_words_without_legal_form``: the words without one that may be a legal form, joined; "" if there is none.
     """
 
     words: tuple[str, ...]

@@ -33,7 +33,7 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class EntryOrigin:
-    """What many entries have in common. ``since``: the import that last changed them."""
+    """What many entries have in common. ``changed_by_import_id``: the import that last changed them."""
 
     list: str
     kind: Kind

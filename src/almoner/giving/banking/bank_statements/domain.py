@@ -119,7 +119,7 @@ def reopen_blocked_reason(status: LineStatus, matched_as: MatchedAs | None) -> s
 
 @dataclass(frozen=True, slots=True)
 class BankMovement:
-    """One movement on a bank statement. ``minor``: negative for outgoing money.
+    """One movement on a bank statement. ``amount_minor``: negative for outgoing money.
 
     ``reference``: the bank's own reference. ``remittance_information``: what the payer wrote. ``return_reason``: why it
     was returned. ``reversal``: the bank reverses a movement, usually with the same reference.
@@ -169,7 +169,7 @@ class NewStatementLine:
 class BankStatement:
     """A statement of one account in one currency. Balances are None if the file has none.
 
-    ``ends_on``: the day of the closing balance. ``export``: it has lines of some days, which other files may repeat.
+    ``ends_on``: the day of the closing balance. ``is_export``: it has lines of some days, which other files may repeat.
     ``sequence``: the bank's statement number, usually within a year. ``form``: the file's format; None for statements
     that we generate. ``rejected``: unreadable lines, each with the reason.
     """
@@ -259,7 +259,7 @@ class LineFilters:
 
 @dataclass(frozen=True, slots=True)
 class MatchProposal:
-    """A record that an operator may match an open line with. ``minor``: the expected amount of its line.
+    """A record that an operator may match an open line with. ``expected_minor``: the expected amount of its line.
 
     ``name``: its display name, if it is not shown by its ID; of several requests, their references. ``is_referenced``:
     the line refers to it.

@@ -88,7 +88,7 @@ class DisbursementRules:
 class Disbursement:
     """One disbursement. ``waiting_reason``: why a PENDING one is not sent by the next run.
 
-    ``donations``: their number; ``propagating``: some donations do not have its status yet.
+    ``donation_count``: their number; ``propagating``: some donations do not have its status yet.
     """
 
     id: UUID
@@ -132,7 +132,10 @@ class DisbursementHold:
 
 @dataclass(frozen=True, slots=True)
 class PaymentConfirmation:
-    """Operators' confirmation that the bank paid a disbursement. ``second``: the second operator and their note."""
+    """Operators' confirmation that the bank paid a disbursement.
+
+    ``second_confirmation``: the second operator and their note.
+    """
 
     confirmed_by: str
     single_approval_limit_minor: int = 0

@@ -35,8 +35,8 @@ _NOTICES: Final = {
 class StatusRequest:
     """A request with the session cookie of a submission's status page.
 
-    ``mailed``: whether it came by an emailed link, not by the form. ``sender``: whether this browser submitted the
-    form, whichever link it used.
+    ``is_from_email_link``: whether it came by an emailed link, not by the form. ``is_submitting_browser``: whether this
+    browser submitted the form, whichever link it used.
     """
 
     request: Request
