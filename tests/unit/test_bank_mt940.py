@@ -8,6 +8,7 @@ import pytest
 
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import BankStatement, StatementError, find_donation_references
+from tests.support import costs
 
 TODAY = date(2026, 3, 3)
 
@@ -106,3 +107,14 @@ def test_m7_a_payer_s_text_that_begins_like_the_german_form_is_read_whole(writte
     [found] = parsed(content.encode())
     assert (found.movements[0].remittance_information or "").startswith(written)
     assert find_donation_references(found.movements[0]) == ["RF737ZQ3K9MABC"]
+
+
+def test_h1_the_lines_of_a_payers_text_cost_no_more_the_more_there_are() -> None:
+    entry = ":61:2603020302C1,NTRFNONREF\n:86:ADA\n"
+    head, end = ":20:S\n:25:DE89370400440532013000\n:28C:1/1\n:60F:C260301EUR0,\n", ":62F:C260302EUR1,\n-\n"
+
+    def seconds(count: int) -> float:
+        content = (head + entry + "a payer writes much\n" * count + end).encode()
+        return costs.least_seconds(lambda: parsed(content))
+
+    assert seconds(80_000) < 8 * seconds(20_000), "four times as many lines, not sixteen times the work"

@@ -44,10 +44,10 @@ _NUMBER: Final = re.compile(r"0*(\d+)(?:\s*/\s*0*(\d+))?", re.ASCII)
 
 @dataclass(slots=True)
 class _Entry:
-    """Field 61 with the lines after it."""
+    """Field 61 with the lines after it, and the lines of each of its fields 86."""
 
-    text: str
-    details: list[str] = field(default_factory=list)
+    lines: list[str]
+    details: list[list[str]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -149,10 +149,10 @@ def _known(tag: str) -> str:
 
 def _add_field(message: _Message, tag: str, value: str) -> str:
     if tag == "61":
-        message.entries.append(_Entry(value))
+        message.entries.append(_Entry([value]))
     elif tag in ("86", "NS"):
         if message.entries and not message.is_closed:
-            message.entries[-1].details.append(value if tag == "86" else f":NS:{value}")
+            message.entries[-1].details.append([value if tag == "86" else f":NS:{value}"])
     else:
         message.fields[_known(tag)] = value
         message.is_closed = message.is_closed or tag in ("62F", "62M")
@@ -161,9 +161,9 @@ def _add_field(message: _Message, tag: str, value: str) -> str:
 
 def _continue_field(message: _Message, tag: str, line: str) -> None:
     if tag == "61":
-        message.entries[-1].text += f"\n{line}"
+        message.entries[-1].lines.append(line)
     elif tag in ("86", "NS") and message.entries and not message.is_closed and message.entries[-1].details:
-        message.entries[-1].details[-1] += f"\n{line}"
+        message.entries[-1].details[-1].append(line)
 
 
 def _statement(one: _Message, digest: bytes, problems: list[str]) -> BankStatement | None:
@@ -251,9 +251,10 @@ class _EntryReader:
             return ()
 
     def _movement(self, entry: _Entry) -> Sequence[BankMovement]:
-        found = _ENTRY.match(entry.text.strip())
+        text = "\n".join(entry.lines).strip()
+        found = _ENTRY.match(text)
         if found is None:
-            raise _Unreadable(f"{' '.join(entry.text.split())[:60]} is no entry (field 61)")
+            raise _Unreadable(f"{' '.join(text.split())[:60]} is no entry (field 61)")
         minor = _minor(found["amount"], self._currency)
         if isinstance(minor, str):
             raise _Unreadable(minor)
@@ -262,7 +263,7 @@ class _EntryReader:
         sign = 1 if found["way"] == "C" else -1
         customer, bank, more = _references(found["rest"])
         customer, _, beside = (customer or "").partition("  ")  # one bank puts the name there
-        details = mt940_details.parse_details(entry.details, is_incoming=sign > 0)
+        details = mt940_details.parse_details(["\n".join(lines) for lines in entry.details], is_incoming=sign > 0)
         return [
             movements.new_movement(
                 booked_on=_booking_day(found["value"], found["booked"]),
