@@ -48,8 +48,9 @@ def write_next_version(place: Path) -> None:
     for number, (kind, sql) in enumerate(NEXT.items(), len(REVISIONS) + 1):
         revision = f"r{number:04}"
         run = f"op.execute({sql!r})"
-        if "concurrently" in sql:
-            run = f"with op.get_context().autocommit_block():\n        {run}"
+        if kind == "index":  # a migration that was ended may have left it
+            drop = "op.execute('drop index concurrently if exists next_session_note')"
+            run = f"with op.get_context().autocommit_block():\n        {drop}\n        {run}"
         (place / "almoner" / "migrations" / "versions" / f"{revision}_{kind}.py").write_text(
             f'"""Next: {kind}."""\nfrom alembic import op\n\nrevision = {revision!r}\n'
             f"down_revision = {before!r}\n\n\ndef upgrade():\n    {run}\n"
