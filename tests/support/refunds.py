@@ -9,7 +9,6 @@ from almoner.giving.accounting.refunds.domain import Refund
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.database.transactions import ALL_PARTNERS
-from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.payouts import uuid_of
 from tests.support.service import Service
@@ -35,13 +34,7 @@ async def begun(service: Service, record: dict[str, Any], minor: int | None = No
     async with service.db.write() as tx:
         gift = uuid_of(service, "donation", record["id"])
         return await refunds.begin_refund(
-            tx,
-            ALL_PARTNERS,
-            gift,
-            minor,
-            DisbursementRules(),
-            started_by="officer",
-            note=factories.unique("asked for by mail"),
+            tx, ALL_PARTNERS, gift, minor, DisbursementRules(), started_by="officer", note="asked for by mail"
         )
 
 

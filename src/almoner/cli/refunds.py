@@ -133,6 +133,7 @@ async def create(
         started = await refunds.begin_refund(
             tx, ALL_PARTNERS, donation_id, amount_minor, read_disbursement_rules(), **reported
         )
+        await refunds.ensure_not_repeated(tx, started)
     except NotFound:
         raise RefundError(f"there is no donation {donation}") from None
     gift = await donations.get(tx, ALL_PARTNERS, donation_id)

@@ -349,6 +349,7 @@ class RefundPages:
             note=entered_values["note"],
             manual_refund_reference=entered_values["reference"] or None,
         )
+        await refunds.ensure_not_repeated(tx, started)
         named = tx.ids.encode(_TYPE, started.id)
         await officer.record_audit_entry(
             tx, gift.partner_id, "refund.created", entered_values["donation"], refund=named, amount=started.money.minor

@@ -119,9 +119,11 @@ def resolve_refund_amount(donation: Donation, amount_minor: int | None) -> Money
     return Money(amount_minor, donation.money.currency)
 
 
-def ensure_not_repeated(refund: Refund, earlier_refunds: Iterable[Refund]) -> None:
+def ensure_not_repeated(refund: Refund, refunds_of_donation: Iterable[Refund]) -> None:
     """Raises InvalidState if its operator started the same refund of the donation a moment ago."""
-    for earlier in earlier_refunds:
+    for earlier in refunds_of_donation:
+        if earlier.id == refund.id:
+            continue
         same = (earlier.money, earlier.started_by, earlier.note) == (refund.money, refund.started_by, refund.note)
         if same and earlier.status != "refused" and refund.started_at - earlier.started_at < REPEATED_WITHIN:
             raise InvalidState(

@@ -108,8 +108,6 @@ async def begin_refund(
         raise InvalidState(str(refused)) from refused
     money = domain.resolve_refund_amount(donation, amount_minor)
     refund = _new_refund(tx, donation, money, await _payment_of(tx, donation), started_by, note)
-    if started_by is not None:
-        domain.ensure_not_repeated(refund, await store.list_by_donation(tx, donation.id))
     await store.insert(tx, refund)
     transfers = ledger_domain.build_donation_refund_started_transfers(
         refund.id, refund.provider, donation.organisation_id, money, refund.nonprofit_share
@@ -120,6 +118,11 @@ async def begin_refund(
         await _enqueue_sending(tx, refund)
     ledger.post_at_commit(tx, transfers)
     return await get(tx, refund.id)
+
+
+async def ensure_not_repeated(tx: Tx, refund: Refund) -> None:
+    """Raises InvalidState if an operator's form or command was sent twice: the transaction must then be rolled back."""
+    domain.ensure_not_repeated(refund, await store.list_by_donation(tx, refund.donation_id))
 
 
 async def begin_support_refund(
