@@ -299,10 +299,10 @@ async def test_every_date_is_charged_once_or_left_out_by_rule(
         service.clock.advance(hours=world.random.randrange(1, 37))
         await world.work()
     first = world.now
-    actions = actions_within(world, days)
-    actions += [(first + timedelta(days=days * share // 4), "outage") for share in (1, 3)]
-    actions += [(first + timedelta(days=days * share // 5), "merge") for share in (2, 3)]
-    actions.append((first + timedelta(days=days * 7 // 10), "part"))
+    actions, between = actions_within(world, days), first + timedelta(minutes=17)  # plans are due at whole hours of it
+    actions += [(between + timedelta(days=days * share // 4), "outage") for share in (1, 3)]
+    actions += [(between + timedelta(days=days * share // 5), "merge") for share in (2, 3)]
+    actions.append((between + timedelta(days=days * 7 // 10), "part"))
     await live(world, days, actions)
     became = await compare(world)
     assert became["paid"] > count  # most plans are blocked, paused or declined for long in some draws
