@@ -293,7 +293,7 @@ async def _record_opened(
         ):
             amount = format_amount(provider_dispute.money)
             reason = f"{provider} reports a dispute of {amount}, more than the remaining amount"
-            await disbursements.enqueue_disbursement_hold(tx, subject.donation, provider_dispute.id, reason)
+            await disbursements.enqueue_disbursement_hold(tx, subject.donation, reason, cause_id=provider_dispute.id)
         return None
     donation_id, unallocated_payment_id = subject.ids
     dispute = Dispute(

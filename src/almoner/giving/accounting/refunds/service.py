@@ -245,12 +245,8 @@ async def _record_external_refund(tx: Tx, provider: str, refund_state: ProviderR
     )
     if paid is not None and paid.status == "succeeded" and refund_state.live is not tx.deployment.sandbox:
         gift = await donations.get(tx, ALL_PARTNERS, paid.donation_id)
-        await disbursements.enqueue_disbursement_hold(
-            tx,
-            gift,
-            refund_state.id,
-            f"{provider} refunded {format_amount(refund_state.money)} without a refund in Almoner",
-        )
+        reason = f"{provider} refunded {format_amount(refund_state.money)} without a refund in Almoner"
+        await disbursements.enqueue_disbursement_hold(tx, gift, reason, cause_id=refund_state.id)
 
 
 async def enqueue_refresh(tx: Tx, provider_payment_id: str, provider_refund_id: str, due_at: datetime) -> None:

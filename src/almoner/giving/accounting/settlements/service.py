@@ -245,7 +245,8 @@ async def _place_holds(tx: Tx, judged: Sequence[_ReconciledLine]) -> None:
         back = gift.refunded.money.minor if gift.refunded else 0
         if gift.withdrawn_minor <= back:  # otherwise a pending refund may be the one
             why = f"{one.stored.provider} reports a refund of {format_amount(line.gross)} that did not start in Almoner"
-            await disbursements.enqueue_disbursement_hold(tx, gift, line.refund or encode_uuid(one.stored.id), why)
+            cause_id = line.refund or encode_uuid(one.stored.id)
+            await disbursements.enqueue_disbursement_hold(tx, gift, why, cause_id=cause_id)
 
 
 async def settle_donation_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID, fee: Money) -> None:

@@ -604,9 +604,8 @@ def match_movement(
         *referenced_records.provider_payouts,
         *referenced_records.disbursements,
     ]
-    if (
-        movement.reversal and movement.amount_minor < 0
-    ):  # a reversal is never a duplicate of the movement that it reverses
+    # A reversal is never a duplicate of the movement that it reverses.
+    if movement.reversal and movement.amount_minor < 0:
         return UnreconciledLineReason.TAKEN_BACK
     if referenced_records.duplicate_reason is not None:
         return referenced_records.duplicate_reason

@@ -61,7 +61,7 @@ class EmailCodePages:
         opened = await self._give.open_session(request)
         if isinstance(opened, Response):
             return opened
-        gift = opened.session_view.session_donation
+        gift = opened.session_donation
         if gift.state is CheckoutState.UNDER_WAY and gift.url is not None:
             return redirect_to(gift.url)  # the form was sent twice, and the first code was right
         if (typed := self._typed(opened)) is None:
@@ -94,7 +94,7 @@ class EmailCodePages:
 
     def _typed(self, opened: DonationSessionRequest) -> DonationForm | None:
         """The form input that waits for the code; None if the session no longer accepts one."""
-        state = opened.session_view.session_donation.state
+        state = opened.session_donation.state
         over = opened.session_view.status != "open" or not opened.session_view.accepts_donations
         if over or state in (CheckoutState.PAID, CheckoutState.HELD):
             return None

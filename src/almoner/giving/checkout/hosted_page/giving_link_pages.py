@@ -376,7 +376,7 @@ class GivingLinkPages:
         if opened.link.category_id is not None:
             found, more = await self._page_of_category(tx, opened, text, number)
         else:
-            found, more = await self._named(tx, opened, text), False
+            found, more = await self._list_organisations_by_name(tx, opened, text), False
         allowed = await giving_links.list_recipients(tx, opened.partner, [one.id for one in found])
         open_ids = {one.id for one in allowed if one.ineligibility_reason is None}
         language = self._pages.language_for_tag(opened.language)
@@ -402,9 +402,12 @@ class GivingLinkPages:
             return self._pages.render_page("choose.html", language, **context)
         return self._pages.render_cacheable_page(opened.request, "choose.html", language, **context)
 
-    async def _named(self, tx: Tx, opened: GivingLinkRequest, text: str) -> list[Organisation]:
+    async def _list_organisations_by_name(
+        self, tx: Tx, opened: GivingLinkRequest, search_text: str
+    ) -> list[Organisation]:
+        """The link's organisations whose names contain every word of the text."""
         found = await organisations.list_by_ids(tx, opened.partner, opened.link.organisation_ids)
-        words = text.casefold().split()
+        words = search_text.casefold().split()
         return [one for one in found if all(word in one.effective_display_name.casefold() for word in words)]
 
     async def _page_of_category(

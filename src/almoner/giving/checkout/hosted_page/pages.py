@@ -79,6 +79,11 @@ class DonationSessionRequest:
         """The session's ID."""
         return self.session_view.session.id
 
+    @property
+    def session_donation(self) -> SessionDonation:
+        """The donation of the session, as far as there is one."""
+        return self.session_view.session_donation
+
 
 def with_error_pages(handler: Handler[S]) -> Handler[S]:
     """Wrap a page handler so that its exceptions become error pages."""
@@ -155,7 +160,7 @@ class DonationPages:
     async def show_form(self, request: Request) -> Response:
         """Show the donation form, or a page that says why it is not available."""
         opened = await self.open_session(request)
-        response = opened if isinstance(opened, Response) else await self._gift(opened)
+        response = opened if isinstance(opened, Response) else await self._current_page(opened)
         device_cookie.ensure_device_cookie(request, response, self._vault)
         return response
 
@@ -166,16 +171,14 @@ class DonationPages:
         if isinstance(opened, Response):
             return opened
         if (posted := await self.read_form(opened)) is None:
-            if (
-                opened.session_view.session_donation.state in _OVER
-            ):  # the form was left open: show the current one instead
-                return self._after(opened, opened.session_view.session_donation)
+            if opened.session_donation.state in _OVER:  # the form was left open: show the current one instead
+                return self._after(opened, opened.session_donation)
             return self._form(opened, DonationForm(), status=403, notice=FormNotice("give.again", alert=True))
         giving = opened.session_view
         if giving.status == "expired" and giving.session_donation.state is not CheckoutState.UNDER_WAY:
             raise SessionExpired
         if not giving.accepts_donations:
-            return await self._gift(opened)
+            return await self._current_page(opened)
         typed = DonationForm.from_fields(posted)
         gift = self.parse_details_of_session(opened, typed)
         if not isinstance(gift, DonationDetails):
@@ -219,7 +222,7 @@ class DonationPages:
     ) -> Response:
         """Redirect to the provider, to the email code page, or back with a wait notice (H6)."""
         if not opened.session_view.accepts_donations:
-            return await self._gift(opened)
+            return await self._current_page(opened)
         browser = device_cookie.browser_fingerprint_of(opened.request, self._vault)
         try:
             asks, code_sent = await self._another_plan(opened, form, details, browser)
@@ -308,8 +311,8 @@ class DonationPages:
         opened = await self.open_session(request)
         if isinstance(opened, Response):
             return opened
-        donation = opened.session_view.session_donation.donation
-        if opened.session_view.session_donation.state is not CheckoutState.PAID or donation is None:
+        donation = opened.session_donation.donation
+        if opened.session_donation.state is not CheckoutState.PAID or donation is None:
             return redirect_to(f"/give/{opened.session_path_id}")
         received_at = await self._received_at(donation)
         form = ReceiptEmailForm(f"/give/{opened.session_path_id}/thanks", opened.visit.csrf)
@@ -411,33 +414,20 @@ class DonationPages:
             case _:
                 return redirect_to(f"/give/{opened.session_path_id}")
 
-    async def _gift(self, opened: DonationSessionRequest) -> Response:  # noqa: C901 (one for each state)
-        giving = opened.session_view
+    async def _current_page(self, opened: DonationSessionRequest) -> Response:
+        """The page that the session's state calls for."""
         if "token" in opened.request.query_params:  # remove the provider's parameters from the URL (H1)
             return redirect_to(f"/give/{opened.session_path_id}")
-        if giving.session_donation.state is CheckoutState.AWAITED:
-            return redirect_to(f"/give/{opened.session_path_id}/transfer")
-        if giving.session_donation.state is CheckoutState.HELD:
-            return await self._held(giving)
-        if giving.status == "completed" and giving.session_donation.state is CheckoutState.NOT_STARTED:
-            return self.views.session_message_page(giving, "lapsed", 410, "clock")
-        if (
-            giving.status == "expired"
-            and giving.session_donation.state is CheckoutState.UNDER_WAY
-            and self._in_grace(giving)
-        ):
-            return self._waiting(opened.request, giving, giving.session_donation)
-        if giving.status == "expired":
-            return self.views.session_message_page(giving, "expired", 410, "clock")
-        if giving.session_donation.state is CheckoutState.PAID or giving.status == "completed":
-            return self.views.session_message_page(giving, "used", 410, "heart")
-        if not giving.accepts_donations and giving.session_donation.state is not CheckoutState.UNDER_WAY:
+        if (ended := await self._ended_page(opened)) is not None:
+            return ended
+        giving, state = opened.session_view, opened.session_donation.state
+        if not giving.accepts_donations and state is not CheckoutState.UNDER_WAY:
             return self.views.closed_page(giving)
         typed = (
             form_cookie.read_form_cookie(opened.request, self._vault, opened.id, opened.session_path_id)
             or DonationForm()
         )
-        match giving.session_donation.state:
+        match state:
             case CheckoutState.UNDER_WAY:
                 return await self._started(opened, typed)
             case CheckoutState.DECLINED if giving.card_attempts_exhausted:
@@ -446,6 +436,23 @@ class DonationPages:
                 return self._form(opened, typed, notice=FormNotice("give.failed"))
             case _:
                 return self._form(opened, typed)
+
+    async def _ended_page(self, opened: DonationSessionRequest) -> Response | None:
+        """The page of a session that takes no further form; None if it may take one."""
+        giving, gift = opened.session_view, opened.session_donation
+        if gift.state is CheckoutState.AWAITED:
+            return redirect_to(f"/give/{opened.session_path_id}/transfer")
+        if gift.state is CheckoutState.HELD:
+            return await self._held(giving)
+        if giving.status == "completed" and gift.state is CheckoutState.NOT_STARTED:
+            return self.views.session_message_page(giving, "lapsed", 410, "clock")
+        if giving.status == "expired":
+            if gift.state is CheckoutState.UNDER_WAY and self._in_grace(giving):
+                return self._waiting(opened.request, giving, gift)
+            return self.views.session_message_page(giving, "expired", 410, "clock")
+        if gift.state is CheckoutState.PAID or giving.status == "completed":
+            return self.views.session_message_page(giving, "used", 410, "heart")
+        return None
 
     async def _held(self, giving: SessionView) -> Response:
         """The page for an unallocated payment: a bank transfer may still be accepted, a card payment is refunded."""
@@ -458,7 +465,7 @@ class DonationPages:
 
     async def _started(self, opened: DonationSessionRequest, form: DonationForm) -> Response:
         """The form for a started payment; says that nothing was charged only if the provider does."""
-        gift, key = opened.session_view.session_donation, "give.paying"
+        gift, key = opened.session_donation, "give.paying"
         if not link_sessions.is_speculative_request(opened.request):
             with suppress(ServiceUnavailable):
                 gift = await self._checkout.handle_donor_return(opened.id, None)

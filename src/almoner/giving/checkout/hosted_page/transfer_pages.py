@@ -50,7 +50,7 @@ class TransferPages:
         return redirect_to(f"/give/{opened.session_path_id}/transfer")
 
     async def _page(self, opened: DonationSessionRequest, notice: FormNotice | None = None) -> Response:
-        if opened.session_view.session_donation.state is CheckoutState.PAID:
+        if opened.session_donation.state is CheckoutState.PAID:
             return redirect_to(f"/give/{opened.session_path_id}/thanks")
         if (transfer := await self._reported(opened)) is None:
             return redirect_to(f"/give/{opened.session_path_id}")
@@ -61,7 +61,7 @@ class TransferPages:
 
     async def _reported(self, opened: DonationSessionRequest) -> AwaitedTransfer | None:
         """The transfer to show; None if none is awaited. Raises ServiceUnavailable without an account."""
-        gift = opened.session_view.session_donation
+        gift = opened.session_donation
         if gift.donation is None or gift.state not in (CheckoutState.UNDER_WAY, CheckoutState.AWAITED):
             return None
         async with self._db.read() as tx:

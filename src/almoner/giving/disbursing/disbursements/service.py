@@ -349,10 +349,14 @@ async def hold_disbursements(
     return await _recheck_batches(tx, scope, organisation_id, rules)
 
 
-async def enqueue_disbursement_hold(tx: Tx, donation: Donation, cause: str, reason: str) -> None:
-    """Enqueue an automatic hold of a partner's disbursements to a donation's nonprofit, once for each cause."""
-    note = f"{tx.ids.encode('donation', donation.id)}: {reason}, {cause}"
-    await HOLD.enqueue(tx, PlaceHoldJob(donation.partner_id, donation.organisation_id, cause, note), unique_key=cause)
+async def enqueue_disbursement_hold(tx: Tx, donation: Donation, reason: str, *, cause_id: str) -> None:
+    """Enqueue an automatic hold of a partner's disbursements to a donation's nonprofit.
+
+    ``cause_id``: of the dispute, refund or report line that is the reason; each places one hold.
+    """
+    note = f"{tx.ids.encode('donation', donation.id)}: {reason}, {cause_id}"
+    job = PlaceHoldJob(donation.partner_id, donation.organisation_id, cause_id, note)
+    await HOLD.enqueue(tx, job, unique_key=cause_id)
 
 
 async def release_holds(
