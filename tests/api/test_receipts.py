@@ -121,17 +121,17 @@ async def test_an_issuer_has_a_name_and_a_prefix_from_then_on(service: Service, 
     first = await issue(service, tenant.partner, await paid(service, api))
     assert (first.issuer, first.display_number) == (tenant.name, "000001")
     async with service.db.write() as tx:
-        await receipts.update_issuer(tx, tenant.partner, " Bright Bank Foundation ", "BB-26")
+        await receipts.update_receipt_issuer(tx, tenant.partner, " Bright Bank Foundation ", "BB-26")
     second = await issue(service, tenant.partner, await paid(service, api))
     assert (second.issuer, second.display_number) == ("Bright Bank Foundation", "BB-26-000002")
     assert await issue(service, tenant.partner, first.donation_id) == first
     async with service.db.write() as tx:
-        stored = await receipts.update_issuer(tx, tenant.partner, "", None)
+        stored = await receipts.update_receipt_issuer(tx, tenant.partner, "", None)
     assert (stored.name, stored.prefix, stored.last_number) == (None, "BB-26", 2)
     for name, prefix in (("x" * 256, ""), (None, "a"), (None, "A-"), (None, "A" * 13), (None, "A B")):
         with pytest.raises(ValueError, match=r"characters|capital letters"):
             async with service.db.write() as tx:
-                await receipts.update_issuer(tx, tenant.partner, name, prefix)
+                await receipts.update_receipt_issuer(tx, tenant.partner, name, prefix)
 
 
 async def donee(service: Service, tenant: Tenant, **about: str) -> Donee:

@@ -16,7 +16,7 @@ from almoner.giving.banking.bank_statements.domain import (
     ProviderPayout,
     ReferencedRecords,
     StatementError,
-    ensure_requests_match_transaction,
+    ensure_requests_match_movement,
     find_donation_references,
     find_donation_request_references,
     find_end_to_end_ids,
@@ -472,8 +472,6 @@ def _request(number: int, minor: int, paid_minor: int = 0) -> DonationRequest:
 
 
 def test_a_line_pays_no_request_that_is_paid_already() -> None:
-    ensure_requests_match_transaction(MOVEMENT, [_request(1, 400), _request(2, 900, paid_minor=300)])
+    ensure_requests_match_movement(MOVEMENT, [_request(1, 400), _request(2, 900, paid_minor=300)])
     with pytest.raises(StatementError, match="is already paid"):
-        ensure_requests_match_transaction(
-            MOVEMENT, [_request(1, 400), _request(2, 600), _request(3, 500, paid_minor=500)]
-        )
+        ensure_requests_match_movement(MOVEMENT, [_request(1, 400), _request(2, 600), _request(3, 500, paid_minor=500)])

@@ -185,7 +185,7 @@ async def set_receipt_issuer(
     async with transaction_requiring_administrator_for_changes(changes, database) as (tx, officer):
         account = await partner_service.get(tx, Partner(parse_id(tx, "partner", partner)))
         with convert_value_errors_to_bad_parameter():
-            issuer = await receipts.update_issuer(tx, Partner(account.id), name, prefix)
+            issuer = await receipts.update_receipt_issuer(tx, Partner(account.id), name, prefix)
         if officer is not None:
             await officer.record_audit_entry(
                 tx, account.id, "partner.receipt_issuer_changed", partner, prefix=issuer.prefix

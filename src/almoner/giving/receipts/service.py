@@ -196,7 +196,9 @@ async def load_status_page_content(tx: Tx, donation_id: UUID, rules: Disbursemen
     return DonationStatusPageContent(receipt, donation, organisation, steps, waiting, returned_at, links)
 
 
-async def update_issuer(tx: Tx, partner: Partner, issuer_name: str | None, number_prefix: str | None) -> ReceiptIssuer:
+async def update_receipt_issuer(
+    tx: Tx, partner: Partner, issuer_name: str | None, number_prefix: str | None
+) -> ReceiptIssuer:
     """Change the issuer of future receipts. Numbers continue, and issued receipts do not change.
 
     None keeps what is set; an empty name is the partner's own, an empty prefix none. Raises ValueError for a name or

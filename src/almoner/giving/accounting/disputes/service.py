@@ -364,9 +364,7 @@ async def _release_donation(tx: Tx, gift: _DisputedDonation) -> Donation:
     """Make the donation available for disbursement again, unless something else keeps it; returns it."""
     freed = await donations.get(tx, ALL_PARTNERS, gift.donation.id)
     if freed.disputed_at is None:
-        await disbursements.enqueue_adding_donations_to_disbursements(
-            tx, Partner(freed.partner_id), freed.organisation_id
-        )
+        await disbursements.enqueue_add_donations_to_disbursements(tx, Partner(freed.partner_id), freed.organisation_id)
     return freed
 
 

@@ -360,7 +360,7 @@ def _facts(tx: Tx, refund: Refund) -> Mapping[str, str]:
 async def _release_donation(tx: Tx, donation: Donation, refund: Refund) -> Donation:
     """Make the rest of the donation available for disbursement after a refund has ended; returns the donation."""
     await queue.delete_dead_jobs(tx, SEND.name, str(refund.id))
-    await disbursements.enqueue_adding_donations_to_disbursements(
+    await disbursements.enqueue_add_donations_to_disbursements(
         tx, Partner(donation.partner_id), donation.organisation_id
     )
     return await donations.get(tx, ALL_PARTNERS, donation.id)

@@ -279,7 +279,7 @@ class MatchProposal:
         return self.line_amount_minor - self.expected_minor
 
 
-def ensure_requests_match_transaction(movement: BankMovement, requests: Sequence[DonationRequest]) -> None:
+def ensure_requests_match_movement(movement: BankMovement, requests: Sequence[DonationRequest]) -> None:
     """Check that one movement pays exactly what is left to pay of several requests. Raises StatementError."""
     if not 1 <= len({one.id for one in requests}) == len(requests) <= MAX_COMBINED:
         raise StatementError(f"Enter up to {MAX_COMBINED} different donation requests.")

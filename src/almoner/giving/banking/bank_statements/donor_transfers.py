@@ -63,7 +63,7 @@ async def book_donor_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
     return await _book_settlement(tx, line, SettlementLineKind.PAYMENT, found.id)
 
 
-async def book_returned_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | UnreconciledLineReason:
+async def book_donor_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | UnreconciledLineReason:
     """Book an outgoing transfer with a donation's reference as the oldest refund of this amount.
 
     Raises StatementError if the ledger refuses it.

@@ -433,7 +433,7 @@ async def _apply_match(
         return None
     if isinstance(thing, Payment):
         taken = await (
-            donor_transfers.book_donor_transfer if matched_as == "donation" else donor_transfers.book_returned_refund
+            donor_transfers.book_donor_transfer if matched_as == "donation" else donor_transfers.book_donor_refund
         )(tx, line, thing)
         if not isinstance(taken, UnreconciledLineReason):
             await store.mark_matched(tx, line.id, matched_as, taken, by)
@@ -474,7 +474,7 @@ async def assign_line_to_donation_requests(tx: Tx, line_id: UUID, entered: str, 
     names = entered.replace(",", " ").split()
     found = [await _find_named_request(tx, name) for name in names[: domain.MAX_COMBINED + 1]]
     if len(found) != 1:
-        domain.ensure_requests_match_transaction((await get_line_details(tx, line_id)).line.movement, found)
+        domain.ensure_requests_match_movement((await get_line_details(tx, line_id)).line.movement, found)
     first, *others = sorted(found, key=lambda one: one.id)  # everybody locks them in this order
     await assign_line_to_donation_request(tx, line_id, first.id, assigned_by=assigned_by)
     payment_id, note = (await get_line_details(tx, line_id)).target, f"one bank transfer: {', '.join(names)}"

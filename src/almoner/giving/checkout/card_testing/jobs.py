@@ -26,7 +26,7 @@ async def compose_verification_code_email(
     tx: Tx, _mails: MailRenderer, job: DecodedJob[SendEmailCodeJob]
 ) -> Email | None:
     """The email with the code, in the session's language; None if the code has expired."""
-    if (found := await service.find_unsent_email_code_and_recipient(tx, job.details.code)) is None:
+    if (found := await service.find_valid_email_code_and_recipient(tx, job.details.code)) is None:
         return None
     sent, recipient = found
     session = await sessions.get_for_page(tx, sent.code.session_id)

@@ -147,7 +147,7 @@ async def check_email_code(tx: Tx, session_id: UUID, email: str, entered_code: s
     return answer
 
 
-async def find_unsent_email_code_and_recipient(tx: Tx, code_id: UUID) -> tuple[PartnerEmailCode, str] | None:
+async def find_valid_email_code_and_recipient(tx: Tx, code_id: UUID) -> tuple[PartnerEmailCode, str] | None:
     """A valid code to be sent, with its decrypted email address."""
     sent = await store.find_code(tx, code_id)
     if sent is None or not sent.code.is_valid_at(tx.real_now):

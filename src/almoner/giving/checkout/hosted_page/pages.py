@@ -271,7 +271,7 @@ class DonationPages:
     ) -> SessionDonation | None:
         """Start the payment; None if a code was sent instead. Raises RateLimited, ServiceUnavailable."""
         by_bank = form.way == TRANSFER and details.money.currency in self._checkout.own_bank_accounts
-        begin = (self._checkout.start_transfer if by_bank else None) or self._checkout.start_payment
+        begin = (self._checkout.start_bank_transfer if by_bank else None) or self._checkout.start_payment
         try:
             return await begin(opened.id, details, browser)
         except EmailCodeRequired:

@@ -52,5 +52,5 @@ class CheckoutFunctions:
     start_payment: Callable[[UUID, DonationDetails, BrowserFingerprint], Awaitable[SessionDonation]]
     handle_donor_return: Callable[[UUID, UUID | None], Awaitable[SessionDonation]]
     currencies: Collection[str] = tuple(EXPONENTS)
-    start_transfer: Callable[[UUID, DonationDetails, BrowserFingerprint], Awaitable[SessionDonation]] | None = None
+    start_bank_transfer: Callable[[UUID, DonationDetails, BrowserFingerprint], Awaitable[SessionDonation]] | None = None
     own_bank_accounts: Mapping[str, BankDetails] = field(default_factory=dict)

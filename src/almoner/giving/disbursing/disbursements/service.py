@@ -249,7 +249,7 @@ async def send_disbursement(tx: Tx, disbursement_id: UUID, rules: DisbursementRu
         tx, ledger_domain.build_disbursement_sent_transfers(locked.id, locked.organisation_id, locked.money)
     )
     if await donations.has_undisbursed_donations(tx, locked.batch):  # it was full
-        await enqueue_adding_donations_to_disbursements(tx, Partner(locked.partner_id), locked.organisation_id)
+        await enqueue_add_donations_to_disbursements(tx, Partner(locked.partner_id), locked.organisation_id)
     return await _emit_status(tx, locked)
 
 
@@ -478,7 +478,7 @@ async def list_disbursement_ids_with_status(
     return await store.list_disbursement_ids_with_status(tx, status, after, limit)
 
 
-async def enqueue_adding_donations_to_disbursements(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
+async def enqueue_add_donations_to_disbursements(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
     """Enqueue a job that adds a nonprofit's disbursable donations to their batches."""
     await queue.enqueue_jobs(tx, [build_add_donations_to_disbursements_job(partner.id, organisation_id)])
 

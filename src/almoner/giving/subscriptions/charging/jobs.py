@@ -42,11 +42,11 @@ async def propose_successor_organisations(context: JobContext, _job: DecodedJob[
     failed: Exception | None = None
     while True:
         async with context.db.read() as tx:
-            found = await service.list_subscription_ids_to_follow_mergers(tx, after)
+            found = await service.list_subscription_ids_with_outdated_proposal(tx, after)
         for subscription_id in found:
             try:
                 async with context.db.write() as tx:
-                    await service.follow_merger(tx, subscription_id)
+                    await service.update_successor_proposal(tx, subscription_id)
             except Exception as error:
                 if isinstance(error, UNAVAILABLE_ERRORS):
                     raise

@@ -59,9 +59,9 @@ async def process_due_subscriptions(tx: Tx, limit: int = BATCH) -> int:
     return len(due)
 
 
-async def list_subscription_ids_to_follow_mergers(tx: Tx, after_id: UUID | None, limit: int = BATCH) -> list[UUID]:
+async def list_subscription_ids_with_outdated_proposal(tx: Tx, after_id: UUID | None, limit: int = BATCH) -> list[UUID]:
     """Subscriptions after this ID whose nonprofit merged into another than the one that is proposed, if any is."""
-    return await store.list_subscription_ids_to_follow_mergers(tx, after_id, limit)
+    return await store.list_subscription_ids_with_outdated_proposal(tx, after_id, limit)
 
 
 async def next_due_at(tx: Tx) -> datetime | None:
@@ -131,7 +131,7 @@ async def _follow_dates(
         await subscriptions.store_change_with_charge(tx, await _remind(tx, subscription), charge)
 
 
-async def follow_merger(tx: Tx, subscription_id: UUID) -> None:
+async def update_successor_proposal(tx: Tx, subscription_id: UUID) -> None:
     """Ask the donor to agree to the nonprofit's successor; charge an active subscription only after that.
 
     An earlier proposal is replaced, or withdrawn if no successor can receive the donations.
@@ -159,7 +159,7 @@ async def _update_proposal(tx: Tx, subscription: DonationSubscription, successor
     if successor == subscription.proposed_organisation_id:
         return subscription
     if successor is None:
-        return await subscriptions.withdraw_proposal(tx, subscription)
+        return await subscriptions.withdraw_successor_proposal(tx, subscription)
     return await subscriptions.propose_successor_organisation(tx, subscription, successor)
 
 

@@ -502,7 +502,7 @@ async def propose_successor_organisation(
     return proposed
 
 
-async def withdraw_proposal(tx: Tx, subscription: DonationSubscription) -> DonationSubscription:
+async def withdraw_successor_proposal(tx: Tx, subscription: DonationSubscription) -> DonationSubscription:
     """Stop asking the donor of a locked subscription about a successor."""
     return await store_change_and_emit_event(tx, replace(subscription, proposed_organisation_id=None))
 

@@ -15,7 +15,7 @@ from almoner.platform.outbound.mailing import RETRY_FOR_HOURS
 from almoner.platform.pages import formats
 
 
-async def compose_manage_link_email(
+async def compose_management_link_email(
     tx: Tx, mails: MailRenderer, job: DecodedJob[SendManagementLinkJob]
 ) -> Email | None:
     """The email with the link; None after a day (real time) or if the donor was erased."""
@@ -38,6 +38,6 @@ async def compose_manage_link_email(
 
 notifications: Final = (
     NotificationDefinition(
-        SEND_LINK, Path(__file__).parent / "mails" / "link.html", compose_manage_link_email, retry=RETRY_FOR_HOURS
+        SEND_LINK, Path(__file__).parent / "mails" / "link.html", compose_management_link_email, retry=RETRY_FOR_HOURS
     ),
 )
