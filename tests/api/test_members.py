@@ -3,7 +3,11 @@
 import json
 from uuid import uuid4
 
+import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageGuard
@@ -17,6 +21,8 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser as Device
 from almoner.access.sign_ins.domain import InvalidEmailLink
 from almoner.access.sign_ins.service import links
+from almoner.dashboard.member_api_client import ApiCallRejected
+from almoner.kit.errors import ServiceUnavailable
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, AuditEntry
 from almoner.platform.pages.rendering import PageRenderer
@@ -317,3 +323,17 @@ async def test_who_may_not_open_a_page_cannot_post_to_it(path: str, service: Ser
             assert (await browser.post(page, {**sent, "csrf": browser.csrf})).status_code == 403, role
         assert len(await recorded(service, tenant)) == before
         await browser.close()
+
+
+async def test_an_outage_that_a_call_of_a_page_meets_is_no_refusal(service: Service) -> None:
+    async def page(_request: Request) -> Response:
+        raise ApiCallRejected(503, "service_unavailable", ["try again in a moment"])
+
+    gate = PageGuard(service.db, PageRenderer(service.db.deployment, members_pages.TEMPLATES))
+    app = Starlette(routes=[gate.public_route("/account/x/page", page)])
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app, raise_app_exceptions=False)) as http:
+        answer = await http.get("https://pages.example.org/account/x/page")
+    assert answer.status_code == 503
+    with pytest.raises(ServiceUnavailable):  # for the log
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app)) as http:
+            await http.get("https://pages.example.org/account/x/page")

@@ -124,16 +124,16 @@ async def create(
     mark-sent`.
     """
     donation_id = parse_id(tx, "donation", donation)
-    reported = {
-        "started_by": caller.id,
-        "note": note.strip(),
-        "manual_refund_reference": reference.strip() if reference else reference,
-    }
     try:
-        started = await refunds.begin_refund(
-            tx, ALL_PARTNERS, donation_id, amount_minor, read_disbursement_rules(), **reported
+        started = await refunds.begin_operator_refund(
+            tx,
+            donation_id,
+            amount_minor,
+            read_disbursement_rules(),
+            started_by=caller.id,
+            note=note.strip(),
+            manual_refund_reference=None if reference is None else reference.strip(),
         )
-        await refunds.ensure_not_repeated(tx, started)
     except NotFound:
         raise RefundError(f"there is no donation {donation}") from None
     gift = await donations.get(tx, ALL_PARTNERS, donation_id)

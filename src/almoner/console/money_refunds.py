@@ -339,9 +339,8 @@ class RefundPages:
             if entered_values["amount"]
             else None
         )
-        started = await refunds.begin_refund(
+        started = await refunds.begin_operator_refund(
             tx,
-            ALL_PARTNERS,
             gift.id,
             minor,
             self._context.services.rules,
@@ -349,7 +348,6 @@ class RefundPages:
             note=entered_values["note"],
             manual_refund_reference=entered_values["reference"] or None,
         )
-        await refunds.ensure_not_repeated(tx, started)
         named = tx.ids.encode(_TYPE, started.id)
         await officer.record_audit_entry(
             tx, gift.partner_id, "refund.created", entered_values["donation"], refund=named, amount=started.money.minor

@@ -258,8 +258,7 @@ class _Acts:
         """The action to set the issuer of receipts."""
 
         async def fields(tx: Tx, account: PartnerAccount) -> Sequence[ActionField]:
-            with _refused("name"):
-                issuer = await receipts.update_receipt_issuer(tx, Partner(account.id), None, None)
+            issuer = await receipts.load_receipt_issuer(tx, Partner(account.id))
             return [
                 ActionField(
                     "name",
@@ -275,14 +274,14 @@ class _Acts:
             tx: Tx, visitor: SignedInRequest, account: PartnerAccount, entered_values: Mapping[str, str]
         ) -> None:
             scope = Partner(account.id)
-            before = await receipts.update_receipt_issuer(tx, scope, None, None)
+            before = await receipts.load_receipt_issuer(tx, scope)
             await _apply_each(
                 {
                     "name": partial(receipts.update_receipt_issuer, tx, scope, entered_values["name"], None),
                     "prefix": partial(receipts.update_receipt_issuer, tx, scope, None, entered_values["prefix"]),
                 }
             )
-            after = await receipts.update_receipt_issuer(tx, scope, None, None)
+            after = await receipts.load_receipt_issuer(tx, scope)
             if after != before:
                 await self._record(tx, visitor, account, "partner.receipt_issuer_changed", prefix=after.prefix)
 

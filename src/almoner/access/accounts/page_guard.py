@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
+from http import HTTPStatus
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 from uuid import UUID
@@ -52,7 +53,7 @@ from almoner.access.sign_ins.domain import (
     PendingSecondFactor,
     SignIn,
 )
-from almoner.kit.errors import NotFound, Problem
+from almoner.kit.errors import NotFound, Problem, ServiceUnavailable
 from almoner.kit.ids import RecordIdCodec
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Partner
@@ -238,6 +239,8 @@ class PageGuard:
             except NotFound:
                 return await self.render_not_found(request, 404)
             except HTTPException as error:
+                if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:  # an outage that a call of the page met
+                    return self._render_error(request, ServiceUnavailable(error.detail))
                 return self._render_refusal(request, error.status_code, error.detail)
             except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
                 return self._render_error(request, error)
@@ -253,6 +256,7 @@ class PageGuard:
     def _render_error(self, request: Request, error: Exception) -> Response:
         """The page about an error; a problem of the request that the page did not show in its form is a refusal."""
         if isinstance(error, Problem) and is_problem_of_request(error):
+            request.scope["almoner.error"] = error.code  # for the log
             sentences = " ".join(problems_by_field(error, "what").values())
             page = self._render_refusal(request, http_status_of_problem(error), sentences or error.message)
             page.raw_headers.extend(headers_of_problem(error))

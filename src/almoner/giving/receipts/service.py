@@ -196,6 +196,11 @@ async def load_status_page_content(tx: Tx, donation_id: UUID, rules: Disbursemen
     return DonationStatusPageContent(receipt, donation, organisation, steps, waiting, returned_at, links)
 
 
+async def load_receipt_issuer(tx: Tx, partner: Partner) -> ReceiptIssuer:
+    """The issuer of future receipts, locked."""
+    return await store.lock_receipt_issuer(tx, partner)
+
+
 async def update_receipt_issuer(
     tx: Tx, partner: Partner, issuer_name: str | None, number_prefix: str | None
 ) -> ReceiptIssuer:

@@ -120,9 +120,34 @@ async def begin_refund(
     return await get(tx, refund.id)
 
 
-async def ensure_not_repeated(tx: Tx, refund: Refund) -> None:
-    """Raises InvalidState if an operator's form or command was sent twice: the transaction must then be rolled back."""
-    domain.ensure_not_repeated(refund, await store.list_by_donation(tx, refund.donation_id))
+async def begin_operator_refund(
+    tx: Tx,
+    donation_id: UUID,
+    amount_minor: int | None,
+    rules: DisbursementRules,
+    *,
+    started_by: str,
+    note: str,
+    manual_refund_reference: str | None,
+) -> Refund:
+    """Start a refund by an operator, once, also if their form or command is sent twice.
+
+    Raises NotFound, InvalidState, IncorrectParams, RefundError; InvalidState for a repeated refund: the transaction
+    must then be rolled back.
+    """
+    refund = await begin_refund(
+        tx,
+        ALL_PARTNERS,
+        donation_id,
+        amount_minor,
+        rules,
+        started_by=started_by,
+        note=note,
+        manual_refund_reference=manual_refund_reference,
+    )
+    if manual_refund_reference is None:  # a reference is unique
+        domain.ensure_not_repeated(refund, await store.list_by_donation(tx, donation_id))
+    return refund
 
 
 async def begin_support_refund(
