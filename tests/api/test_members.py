@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from almoner.access.accounts import pages as accounts_pages
 from almoner.access.accounts.page_guard import PageGuard
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.keys import service as keys
@@ -329,7 +330,7 @@ async def test_an_outage_that_a_call_of_a_page_meets_is_no_refusal(service: Serv
     async def page(_request: Request) -> Response:
         raise ApiCallRejected(503, "service_unavailable", ["try again in a moment"])
 
-    gate = PageGuard(service.db, PageRenderer(service.db.deployment, members_pages.TEMPLATES))
+    gate = PageGuard(service.db, PageRenderer(service.db.deployment, accounts_pages.TEMPLATES))
     app = Starlette(routes=[gate.public_route("/account/x/page", page)])
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app, raise_app_exceptions=False)) as http:
         answer = await http.get("https://pages.example.org/account/x/page")
