@@ -75,7 +75,7 @@ async def test_two_records_are_merged_by_two_people_and_separated_again(
     assert "Merges waiting for a second approval" in words(bob)
     await act(bob, f"{PATH}/{other}/merge/{one}", **NOTE)  # the same pair, from the other side
     assert "Both registration numbers now lead to one record" in words(bob)
-    (principal,) = await answering(publishable, one, other)
+    (primary,) = await answering(publishable, one, other)
     assert await consistent(service)
     assert "They are merged" in await closed(bob, merge)
     await ada.open(f"{PATH}/{one}")
@@ -83,7 +83,7 @@ async def test_two_records_are_merged_by_two_people_and_separated_again(
     assert "Other records of this organisation" in said
     assert "1177001" in said
     assert "SC047001" in said
-    assert principal in str(ada.page.url if ada.page else "")
+    assert primary in str(ada.page.url if ada.page else "")
     await act(ada, f"{PATH}/{one}/separate/{other}", **NOTE)
     await act(bob, f"{PATH}/{one}/separate/{other}", **NOTE)
     assert await answering(publishable, one, other) == {one, other}

@@ -352,9 +352,9 @@ def _sources(one: Organisation) -> RecordTable:
     )
 
 
-def _records(tx: Tx, principal: Organisation, merged: Sequence[Organisation]) -> RecordTable:
-    """A table of merged records, each with a link that compares it with the main record."""
-    compare = f"{organisation_path(tx, principal.id)}/compare?other="
+def _records(tx: Tx, primary: Organisation, merged: Sequence[Organisation]) -> RecordTable:
+    """A table of merged records, each with a link that compares it with the primary record."""
+    compare = f"{organisation_path(tx, primary.id)}/compare?other="
     return RecordTable(
         "Other records of this organisation",
         [Column("Name"), Column("Registry"), Column("Number"), Column("Status", "status")],

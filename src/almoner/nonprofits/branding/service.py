@@ -28,12 +28,12 @@ class BrandingChange:
 async def update_branding_of_primary_record(
     tx: Tx, organisation_id: UUID, branding_change: BrandingChange
 ) -> tuple[UUID, BrandingOverrides]:
-    """Change the branding; returns the principal record's ID and the result.
+    """Change the branding; returns the primary record's ID and the result.
 
     Raises NotFound, InvalidBranding. Records of one organisation in several registers share one branding.
     """
-    principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
-    before = await store.lock_branding_overrides(tx, principal.id)
+    primary = await organisations.get(tx, ALL_PARTNERS, organisation_id)
+    before = await store.lock_branding_overrides(tx, primary.id)
     name = domain.normalise_text("name", branding_change.display_name, domain.MAX_NAME_LENGTH)
     description = domain.normalise_text("description", branding_change.description, domain.MAX_DESCRIPTION_LENGTH)
     if name is not None and "\n" in name:
@@ -53,16 +53,16 @@ async def update_branding_of_primary_record(
             raise domain.InvalidBranding(f"there are {len(branding_change.images)} images, at most {domain.MAX_IMAGES}")
         keys = [await _store_image(tx, "image", image, domain.MAX_IMAGE_BYTES) for image in branding_change.images]
         shown = replace(shown, images=tuple(keys))
-    await _save_branding(tx, principal.id, before, shown)
-    return principal.id, shown
+    await _save_branding(tx, primary.id, before, shown)
+    return primary.id, shown
 
 
 async def reset_branding_of_primary_record(tx: Tx, organisation_id: UUID) -> tuple[UUID, BrandingOverrides]:
     """Remove all branding. Raises NotFound."""
-    principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
+    primary = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     shown = BrandingOverrides()
-    await _save_branding(tx, principal.id, await store.lock_branding_overrides(tx, principal.id), shown)
-    return principal.id, shown
+    await _save_branding(tx, primary.id, await store.lock_branding_overrides(tx, primary.id), shown)
+    return primary.id, shown
 
 
 async def _store_image(tx: Tx, name: str, image: Image, max_count: int) -> str:

@@ -1,4 +1,4 @@
-"""Organisations with several registration numbers: the principal record, and successors."""
+"""Organisations with several registration numbers: the primary record, and successors."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class Successor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PrimaryRecordCandidate:
-    """The facts that decide which record of an organisation is its principal one."""
+    """The facts that decide which record of an organisation is its primary one."""
 
     id: UUID
     active: bool
@@ -107,10 +107,10 @@ def _find_cycles(following: Mapping[UUID, UUID]) -> set[UUID]:
 def choose_primary_records(
     pairs: Iterable[tuple[UUID, UUID]], organisations: Mapping[UUID, PrimaryRecordCandidate]
 ) -> dict[UUID, UUID]:
-    """For each duplicate record, its principal record.
+    """For each duplicate record, its primary record.
 
     Duplicates are transitive. If that would join two numbers of one register, the chain contains an error and none of
-    its records are joined. The principal record is chosen by: listed now, then the earlier registration, then the
+    its records are joined. The primary record is chosen by: listed now, then the earlier registration, then the
     registry's code and the number. It depends on the registers only, not on load order, so that every deployment
     chooses the same.
     """

@@ -65,7 +65,7 @@ async def apply_register_links_to_organisations(
     scope: ImportScope,
     numbers_with_changed_links: Collection[RegistryNumber],
 ) -> None:
-    """Update organisations' successors and principal records after a load.
+    """Update organisations' successors and primary records after a load.
 
     These and the status decide who is active; branches and merged records follow from that. Changes are recorded in the
     load's history and followers are notified. ``numbers_with_changed_links``: numbers whose links changed.
@@ -92,7 +92,7 @@ async def apply_register_links_to_organisations(
     await store.set_planner_join_method(tx, uses_nested_loops=narrow)
     await store.update_branch_parents(tx, registry_id, import_id, data_date, staged_only=narrow)
     await store.set_planner_join_method(tx, uses_nested_loops=True)
-    await _apply_principals(tx, import_id, data_date, collected_only=narrow)
+    await _apply_primary_records(tx, import_id, data_date, collected_only=narrow)
     await organisations.enqueue_import_notifications(tx, import_id)
     await outbox.emit_internal_event(tx, CHANGED, RegisterChangedEvent(registry_id, import_id))
 
@@ -132,7 +132,7 @@ def _reversal_kind(before: OrganisationStatusOverride) -> str:
     return "parted" if before.status_override in _ENDINGS else "reinstated"
 
 
-async def _apply_principals(tx: Tx, load_id: UUID, day: datetime, *, collected_only: bool) -> None:
+async def _apply_primary_records(tx: Tx, load_id: UUID, day: datetime, *, collected_only: bool) -> None:
     pairs = await store.list_duplicate_pairs(tx, staged_only=collected_only)
     known: Mapping[UUID, UUID] = await store.load_primary_record_ids_by_duplicate_id(tx, staged_only=collected_only)
     bodies = (
@@ -146,11 +146,11 @@ async def _apply_principals(tx: Tx, load_id: UUID, day: datetime, *, collected_o
         return
     await store.set_primary_records(tx, ALL_PARTNERS, changed, day)
     reported = [
-        FieldChange(one, "same_as", known.get(one), principal, "joined" if principal else "parted")
-        for one, principal in changed
+        FieldChange(one, "same_as", known.get(one), primary, "joined" if primary else "parted")
+        for one, primary in changed
     ]
     await store.insert_field_changes(tx, load_id, day, reported)
     for left in sorted({known[one] for one, _ in changed if one in known}):
         await organisations.emit_public_details_changed(
             tx, left
-        )  # its own row is unchanged, but it is the principal record of fewer
+        )  # its own row is unchanged, but it is the primary record of fewer

@@ -238,7 +238,7 @@ async def count_ambiguous_register_links(tx: Tx, source: str) -> int:
 async def load_primary_record_candidates_by_id(
     tx: Tx, organisation_ids: Sequence[UUID]
 ) -> dict[UUID, PrimaryRecordCandidate]:
-    """The facts that decide which record of an organisation is its principal one."""
+    """The facts that decide which record of an organisation is its primary one."""
     rows = await tx.fetch(
         """
         select o.id, o.active, o.registration_date, r.code, o.number_key
@@ -251,7 +251,7 @@ async def load_primary_record_candidates_by_id(
 
 @across_partners("registers")
 async def load_primary_record_ids_by_duplicate_id(tx: Tx, *, staged_only: bool) -> dict[UUID, UUID]:
-    """The current principal record of each duplicate record."""
+    """The current primary record of each duplicate record."""
     within = _BODIES_WITHIN if staged_only else ""
     rows = await tx.fetch(f"select id, same_as from organisation where same_as is not null {within}")
     return {row["id"]: row["same_as"] for row in rows}
@@ -288,19 +288,19 @@ _CARRY_BRANDING: Final = """
 
 
 async def set_primary_records(
-    tx: Tx, _: AllPartners, duplicate_and_principal_ids: Sequence[tuple[UUID, UUID | None]], changed_at: datetime
+    tx: Tx, _: AllPartners, duplicate_and_primary_ids: Sequence[tuple[UUID, UUID | None]], changed_at: datetime
 ) -> None:
-    """Store the principal records of duplicates.
+    """Store the primary records of duplicates.
 
-    Categories and branding of a duplicate are copied to its principal record, whose own branding takes precedence.
+    Categories and branding of a duplicate are copied to its primary record, whose own branding takes precedence.
     """
     await tx.execute(
         """
         update organisation o set same_as = w.principal, updated_at = $3
         from unnest($1::uuid[], $2::uuid[]) w (id, principal) where o.id = w.id
         """,
-        [one for one, _ in duplicate_and_principal_ids],
-        [principal for _, principal in duplicate_and_principal_ids],
+        [one for one, _ in duplicate_and_primary_ids],
+        [primary for _, primary in duplicate_and_primary_ids],
         tx.now,
     )
     await tx.execute(
@@ -310,9 +310,9 @@ async def set_primary_records(
         from category_member m join organisation o on o.id = m.organisation_id
         where o.id = any($1::uuid[]) and o.same_as is not null on conflict do nothing
         """,
-        [one for one, _ in duplicate_and_principal_ids],
+        [one for one, _ in duplicate_and_primary_ids],
     )
-    await tx.execute(_CARRY_BRANDING, [one for one, _ in duplicate_and_principal_ids], changed_at)
+    await tx.execute(_CARRY_BRANDING, [one for one, _ in duplicate_and_primary_ids], changed_at)
     await tx.execute(
         """
         update organisation p set search_shown = coalesce(nullif(p.search_shown, ''), m.search_shown),
@@ -320,7 +320,7 @@ async def set_primary_records(
         from organisation m
         where m.id = any($1::uuid[]) and m.same_as = p.id and (m.search_shown, m.search_shown_description) <> ('', '')
         """,
-        [one for one, _ in duplicate_and_principal_ids],
+        [one for one, _ in duplicate_and_primary_ids],
     )
 
 

@@ -1,4 +1,4 @@
-"""The record as of a day: its principal record, sources and branding at that time."""
+"""The record as of a day: its primary record, sources and branding at that time."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,16 +19,13 @@ async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, as_of: datetime
     asked = await store.find_record_even_if_merged(tx, scope, organisation_id)
     if asked is None:
         raise NotFound
-    stood = await _record_as_of(tx, asked, as_of) or await _earlier_principal(tx, scope, asked, as_of)
+    stood = await _record_as_of(tx, asked, as_of) or await _earlier_primary_record(tx, scope, asked, as_of)
     if stood is None:
         raise NotFound("the organisation was not in the data of that day")
     answering = stood.same_as or stood.id
-    if (
-        answering != stood.id
-        and (principal := await store.find_record_even_if_merged(tx, scope, answering)) is not None
-    ):
-        # A record loaded later, with a date before the link's, was not principal yet.
-        stood = await _record_as_of(tx, principal, as_of) or stood
+    if answering != stood.id and (primary := await store.find_record_even_if_merged(tx, scope, answering)) is not None:
+        # A record loaded later, with a date before the link's, was not the primary record yet.
+        stood = await _record_as_of(tx, primary, as_of) or stood
     shown = await _with_branding(tx, stood, as_of)
     joined = await store_history.list_merged_record_ids_at(tx, answering, as_of)
     return await _with_sources(tx, shown, joined, as_of)
@@ -43,8 +40,8 @@ async def _record_as_of(tx: Tx, record: Organisation, day: datetime) -> Organisa
     return stood if listed is None else replace(stood, active=listed and stood.status_override is None)
 
 
-async def _earlier_principal(tx: Tx, scope: Scope, asked: Organisation, day: datetime) -> Organisation | None:
-    """The record merged with it now that was principal before this one was known; None if there is none."""
+async def _earlier_primary_record(tx: Tx, scope: Scope, asked: Organisation, day: datetime) -> Organisation | None:
+    """The record merged with it now that was the primary record before this one was known; None if there is none."""
     others = await store.load_primary_record_ids_by_record_id(tx, [asked.same_as or asked.id])
     records = [await store.find_record_even_if_merged(tx, scope, id_) for id_ in others if id_ != asked.id]
     found = [await _record_as_of(tx, record, day) for record in records if record is not None]
@@ -52,7 +49,7 @@ async def _earlier_principal(tx: Tx, scope: Scope, asked: Organisation, day: dat
 
 
 def _rank(record: Organisation) -> tuple[bool, bool, datetime, str, str]:
-    """The rank by which links choose the principal record."""
+    """The rank by which links choose the primary record."""
     dated = record.registration_date or _LATEST
     return record.same_as is not None, not record.active, dated, record.registry_code, record.registry_number
 

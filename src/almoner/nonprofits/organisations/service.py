@@ -253,7 +253,7 @@ async def resolve_filters(
             keys = tuple({key for key in found if key})
     elif registry_number is not None:
         keys = tuple(registries_domain.possible_number_keys(registry_number))
-    if keys and registry_ids is not None:  # the number's principal record may be in another registry
+    if keys and registry_ids is not None:  # the number's primary record may be in another registry
         registry_ids = tuple({*registry_ids, *await store.list_registry_ids_of_primary_records(tx, registry_ids, keys)})
     return replace(filters, registry_ids=registry_ids, number_keys=keys)
 
@@ -319,7 +319,7 @@ async def notify_next_followers_batch(tx: Tx, follower_lookups: Sequence[Followe
         await store_history.advance_notification_progress(tx, import_id, None)
         return False
     before = await store_history.record_ids_already_notified(tx, import_id, [record for record, _ in changed])
-    await notify_followers(tx, follower_lookups, [principal for record, principal in changed if record not in before])
+    await notify_followers(tx, follower_lookups, [primary for record, primary in changed if record not in before])
     await store_history.advance_notification_progress(tx, import_id, changed[-1][0])
     return True
 
@@ -362,9 +362,9 @@ async def emit_organisation_updated(tx: Tx, partner: Partner, organisation_id: U
 async def load_primary_records_by_given_id(tx: Tx, scope: Scope, ids: Collection[UUID]) -> dict[UUID, Organisation]:
     """Like ``get`` for several organisations, by the ID given; without those that the scope cannot see."""
     found = await store.load_organisations_by_id(tx, scope, list(ids)) if ids else {}
-    principal_ids = [one.same_as for one in found.values() if one.same_as is not None]
-    principals = await store.load_organisations_by_id(tx, scope, principal_ids) if principal_ids else {}
-    return {id_: one if one.same_as is None else principals.get(one.same_as, one) for id_, one in found.items()}
+    primary_ids = [one.same_as for one in found.values() if one.same_as is not None]
+    primaries = await store.load_organisations_by_id(tx, scope, primary_ids) if primary_ids else {}
+    return {id_: one if one.same_as is None else primaries.get(one.same_as, one) for id_, one in found.items()}
 
 
 async def list_by_ids(tx: Tx, scope: Scope, ids: Sequence[UUID]) -> list[Organisation]:

@@ -118,7 +118,7 @@ async def load_records_by_id_even_if_merged(
 
 @across_partners("registers")
 async def list_merged_records(tx: Tx, organisation_id: UUID) -> list[Organisation]:
-    """The records merged into this principal one, each as its register states it."""
+    """The records merged into this primary one, each as its register states it."""
     rows = await tx.fetch(_UNBRANDED + "where o.same_as = $1 order by o.id", organisation_id)
     return [_organisation(row) for row in rows]
 
@@ -178,7 +178,7 @@ async def load_organisations_by_id(tx: Tx, scope: Scope, organisation_ids: Seque
 async def list_registry_ids_of_primary_records(
     tx: Tx, registry_ids: Sequence[UUID], number_keys: Sequence[str]
 ) -> list[UUID]:
-    """The registries of the principal records of these numbers."""
+    """The registries of the primary records of these numbers."""
     rows = await tx.fetch(
         """
         select distinct p.registry_id from organisation o join organisation p on p.id = o.same_as
@@ -192,7 +192,7 @@ async def list_registry_ids_of_primary_records(
 
 @across_partners("registers")
 async def load_primary_record_ids_by_record_id(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, UUID]:
-    """All records of these organisations, with the principal record of each."""
+    """All records of these organisations, with the primary record of each."""
     rows = await tx.fetch(
         """
         select id, id as principal from organisation where id = any($1::uuid[])

@@ -248,7 +248,7 @@ async def advance_notification_progress(tx: Tx, import_id: UUID, last_notified_i
 
 
 class ChangedRecord(NamedTuple):
-    """A changed record, and its principal record."""
+    """A changed record, and its primary record."""
 
     organisation_id: UUID
     primary_record_id: UUID

@@ -40,7 +40,7 @@ _KINDS: Final = {"nonprofit": 1, "social_impact": 2, "education": 4}
 LEXEMES: Final = "search_lexemes(name, other, place, described)"
 _FIELDS: Final = "id, name, other, place, rank, described <> '' as described"
 _FOREMOST: Final = "rank <= 102"
-# Merged numbers lead to their principal record. The scope is bound first and selects the partial indexes.
+# Merged numbers lead to their primary record. The scope is bound first and selects the partial indexes.
 _NUMBERED: Final = (
     "id = any(array(select coalesce(o.same_as, o.id) from organisation o where o.number_key = any({}::text[]) "
     "and (o.partner_id is null or o.partner_id = $1)))"

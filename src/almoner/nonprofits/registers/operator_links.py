@@ -16,7 +16,7 @@ SOURCE: Final = "operators"
 
 
 async def are_merged(tx: Tx, one: Organisation, other: Organisation) -> bool:
-    """Whether both have the same principal record."""
+    """Whether both have the same primary record."""
     first, second = [await organisations.get(tx, ALL_PARTNERS, record.id) for record in (one, other)]
     return first.id == second.id
 

@@ -17,7 +17,7 @@ PairDecision = Literal["merge", "separate"]
 
 @dataclass(frozen=True, slots=True)
 class OrganisationRecordPair:
-    """Two records in the order given. ``are_merged``: both have the same principal record."""
+    """Two records in the order given. ``are_merged``: both have the same primary record."""
 
     one: Organisation
     other: Organisation

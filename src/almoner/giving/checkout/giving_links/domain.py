@@ -86,7 +86,7 @@ class GivingLink:
 class GivingLinkRecipient:
     """An organisation of a giving link.
 
-    ``id``: its principal record's. ``has_opted_out``: it opted out of giving links. ``has_open_flag``: its verification
+    ``id``: its primary record's. ``has_opted_out``: it opted out of giving links. ``has_open_flag``: its verification
     has an open flag.
     """
 

@@ -27,9 +27,9 @@ from almoner.validation.ongoing.monitoring.domain import (
 async def list_screened_subjects(
     tx: Tx, organisation: Organisation, subscription: MonitoringSubscription
 ) -> list[ScreenedSubject]:
-    """The organisation's records as screened subjects, the principal one first.
+    """The organisation's records as screened subjects, the primary one first.
 
-    Each register's record is screened separately, also after another one becomes principal, so that its matches and
+    Each register's record is screened separately, also after another one becomes primary, so that its matches and
     decisions stay.
     """
     return [_screened_subject(record, subscription) for record in await _records(tx, organisation)]
