@@ -119,10 +119,11 @@ async def send_email_code(tx: Tx, session_id: UUID, browser: BrowserFingerprint,
     await SEND_CODE.enqueue(tx, SendEmailCodeJob(code_id))
 
 
-async def has_valid_email_code(tx: Tx, session_id: UUID, email: str) -> bool:
-    """Whether a code that still works was sent to this email address for this session."""
+async def ensure_email_code_sent(tx: Tx, session_id: UUID, browser: BrowserFingerprint, email: str) -> None:
+    """Send a code unless the session's current one is for this email address and valid. Raises CodesExhausted."""
     code = await store.find_current_email_code(tx, session_id)
-    return code is not None and code.is_valid_at(tx.real_now) and code.email == _email_hash(tx, email)
+    if code is None or not code.is_valid_at(tx.real_now) or code.email != _email_hash(tx, email):
+        await send_email_code(tx, session_id, browser, email)
 
 
 async def was_email_code_sent(tx: Tx, session_id: UUID, email: str) -> bool:

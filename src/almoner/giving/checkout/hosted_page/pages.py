@@ -262,8 +262,7 @@ class DonationPages:
                 return False, False
             if await card_testing.is_email_verified(tx, opened.id, details.email):
                 return True, False
-            if not await card_testing.has_valid_email_code(tx, opened.id, details.email):
-                await card_testing.send_email_code(tx, opened.id, browser, details.email)
+            await card_testing.ensure_email_code_sent(tx, opened.id, browser, details.email)
             return False, True
 
     async def _begin(
@@ -276,8 +275,7 @@ class DonationPages:
             return await begin(opened.id, details, browser)
         except EmailCodeRequired:
             async with self._db.write() as tx:
-                if not await card_testing.has_valid_email_code(tx, opened.id, details.email):
-                    await card_testing.send_email_code(tx, opened.id, browser, details.email)
+                await card_testing.ensure_email_code_sent(tx, opened.id, browser, details.email)
             return None
 
     @with_error_pages
