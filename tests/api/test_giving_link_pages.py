@@ -4,6 +4,7 @@ import asyncio
 import html
 import re
 from base64 import b64encode
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,11 @@ from tests.support.browsing import Browser
 from tests.support.card_testing import FORM
 from tests.support.client import Client, data
 from tests.support.eventually import eventually
+from tests.support.locking import waits_for_lock
 from tests.support.payouts import uuid_of
 from tests.support.regular_gifts import context
 from tests.support.service import Service, Tenant
 
-_WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
 _HIDDEN = re.compile(r'<input type="hidden" name="([a-z]+)" value="([^"]*)">')
 
 
@@ -154,11 +155,7 @@ async def test_a_nonprofit_that_stops_receiving_while_the_form_is_handled_is_sai
         await sessions.get_for_update(tx, uuid_of(service, "donationsession", session["id"]))
         sent = asyncio.create_task(donor.post(own, FORM))
 
-        async def waits() -> bool:
-            async with service.db.read() as other:
-                return bool(await other.fetchval(_WAITS))
-
-        await eventually(waits)
+        await eventually(partial(waits_for_lock, service))
         named = uuid_of(service, "organisation", session["organisationId"])
         await tx.execute("update organisation set active = false where id = $1", named)
     assert ((await sent).status_code, (await sent).headers.get("location")) == (303, own)

@@ -1,6 +1,7 @@
 """Transfers that officers accept beside donors who cancel what they declared (M6)."""
 
 import asyncio
+from functools import partial
 
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
@@ -11,10 +12,9 @@ from tests.support.client import Client
 from tests.support.eventually import eventually
 from tests.support.gift_aid_world import HOME
 from tests.support.giving import Giving, gift
+from tests.support.locking import waits_for_lock
 from tests.support.service import Service
 from tests.support.transfers import begun, came, reference, stated
-
-WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
 
 
 async def accepted(giving: Giving) -> None:
@@ -38,11 +38,7 @@ async def test_m6_a_transfer_is_accepted_while_its_declaration_is_cancelled(serv
         await gift_aid_claims.cancel_declaration_and_adjust_claims(tx, declaration, None)
         officer = asyncio.create_task(accepted(giving))
 
-        async def waits() -> bool:
-            async with service.db.read() as other:
-                return bool(await other.fetchval(WAITS))
-
-        await eventually(waits)
+        await eventually(partial(waits_for_lock, service))
     await officer
     [now] = await giving.donations()
     assert (now["status"], now["amount"], now["giftAidId"]) == ("RECEIVED_PAYMENT", 2400, None)

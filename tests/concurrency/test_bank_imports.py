@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 
 import asyncpg
 import pytest
@@ -20,13 +21,13 @@ from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
 from tests.support.giving import DAY, Giving
+from tests.support.locking import waits_for_lock
 from tests.support.payouts import payouts, settled, verified
 from tests.support.requests import asked, requests
 from tests.support.service import Service, serving
 from tests.support.transfers import begun, came, confirmed, reference
 
 AT_ONCE = 4
-WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
 # A sequence counts on when a transaction is rolled back.
 IN_THE_WAY = """
 create sequence passed;
@@ -156,14 +157,10 @@ async def test_m6_a_line_that_is_looked_at_beside_another_sees_what_became_of_it
         async with alone.db.write() as tx:
             return await bank_statements.match_unreconciled_line(tx, second)
 
-    async def waits() -> bool:
-        async with alone.db.read() as tx:
-            return bool(await tx.fetchval(WAITS))
-
     async with alone.db.write() as tx:
         assert await bank_statements.match_unreconciled_line(tx, first)
         other = asyncio.create_task(look())
-        await eventually(waits)
+        await eventually(partial(waits_for_lock, alone))
     assert await other is (name == "B2")
     async with alone.db.write() as tx:
         held = [(one.reason, one.money.minor) for one in await suspense.lock_by_reference(tx, named)]

@@ -1,6 +1,7 @@
 """Gift aid claims at the same moment: a gift is claimed for once, and what changes meanwhile goes back."""
 
 import asyncio
+from functools import partial
 from uuid import UUID
 
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
@@ -11,10 +12,9 @@ from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client
 from tests.support.eventually import eventually
 from tests.support.giftaid import declared
+from tests.support.locking import waits_for_lock
 from tests.support.payouts import simulate, uuid_of
 from tests.support.service import Service
-
-WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
 
 
 async def tried(of: Cause) -> GiftAidClaim | None:
@@ -91,11 +91,7 @@ async def test_a_gift_made_while_its_declaration_is_cancelled_bears_the_one_befo
         )
         giving = asyncio.create_task(of.received(1000, userId=donor))
 
-        async def waits() -> bool:
-            async with service.db.read() as other:
-                return bool(await other.fetchval(WAITS))
-
-        await eventually(waits)
+        await eventually(partial(waits_for_lock, service))
     assert (await giving)["giftAidId"] == before["id"]
 
 

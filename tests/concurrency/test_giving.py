@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
 import httpx
 import pytest
@@ -20,6 +21,7 @@ from tests.support.client import Client
 from tests.support.eventually import eventually
 from tests.support.figures import Figures
 from tests.support.giving import DAY, MOMENT, PAID, Giving, gift
+from tests.support.locking import waits_for_lock
 from tests.support.service import Service
 
 WAYS = 64
@@ -91,7 +93,6 @@ async def test_m4_ten_of_each_at_once_pay_once(service: Service, api: Client) ->
 
 
 ACCOUNT = "select id from ledger_account where kind = 'provider_clearing' and provider = 'fake' and currency = 'USD'"
-WAITING = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
 
 
 async def test_s5_who_waits_for_the_brakes_keeps_no_account_from_others(service: Service, api: Client) -> None:
@@ -113,14 +114,10 @@ async def test_s5_who_waits_for_the_brakes_keeps_no_account_from_others(service:
             tx.real_now,
         )
 
-    async def waits() -> bool:
-        async with service.db.read() as tx:
-            return int(await tx.fetchval(WAITING)) > 0
-
     async with service.db.write() as tx:
         await tx.execute("select from card_attempt where address_hash = substr(sha256('a'), 1, 16) for update")
         notice = asyncio.create_task(giving.notify(giving.provider.only()))
-        await eventually(waits)
+        await eventually(partial(waits_for_lock, service))
         assert len(await tx.fetch(f"{ACCOUNT} for no key update skip locked")) == 1
     assert (await notice).status_code == 204
     assert await giving.status() == "completed"

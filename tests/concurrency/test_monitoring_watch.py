@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -15,12 +16,12 @@ from almoner.validation.ongoing.monitoring import service as monitoring
 from tests.support import factories, validation
 from tests.support.client import Client
 from tests.support.eventually import eventually
+from tests.support.locking import waits_for_lock
 from tests.support.monitoring import cancelled, looked, shown, statuses, subscribe, told
 from tests.support.service import Service, Tenant
 from tests.support.watchlists import Lists, listing
 
 AQSA = "AL-MASJED AL-AQSA CHARITY FOUNDATION"
-WAITING = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
 
 
 @pytest.fixture
@@ -48,12 +49,6 @@ async def watched(service: Service) -> list[bool]:
         return [row["monitored"] for row in await tx.fetch("select monitored from screening_subject")]
 
 
-async def locked(service: Service) -> bool:
-    """Whether somebody waits for a row."""
-    async with service.db.read() as tx:
-        return bool(await tx.fetchval(WAITING))
-
-
 async def test_who_cancels_while_a_request_is_accepted_leaves_it_watched(
     alone: Service, owner: Tenant, api: Client
 ) -> None:
@@ -71,7 +66,7 @@ async def test_who_cancels_while_a_request_is_accepted_leaves_it_watched(
     async with alone.db.write() as tx:
         await monitoring_evaluation.evaluate_subscription(tx, Screener(), uuid(alone, coming["id"]), "created")
         left = asyncio.create_task(leave())
-        await eventually(lambda: locked(alone))
+        await eventually(partial(waits_for_lock, alone))
     await left
     assert (await shown(api, coming))["status"] == "live"
     assert await watched(alone) == [True]

@@ -21,11 +21,11 @@ from almoner.giving.disbursing.disbursements.domain import (
 from tests.support import bank, books, factories
 from tests.support.client import Client
 from tests.support.eventually import eventually
+from tests.support.locking import waits_for_lock
 from tests.support.payouts import came_back, gift, payouts, release, settled, uuid_of, verified
 from tests.support.service import Service
 from tests.support.terminal import operator
 
-WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
 AT_ONCE = 8
 
 
@@ -145,8 +145,7 @@ async def test_m11_no_file_is_released_with_a_payout_that_is_decided_at_this_mom
         officer = asyncio.create_task(bank.released(alone, made))
 
         async def waits() -> bool:
-            async with alone.db.read() as other:
-                return officer.done() or bool(await other.fetchval(WAITS))
+            return officer.done() or await waits_for_lock(alone)
 
         await eventually(waits)
     with pytest.raises(PaymentFileError, match=r"confirmed or returned|now on hold"):

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from almoner.giving.accounting.reassignments import service as reassignments
@@ -24,6 +25,7 @@ from tests.support.client import Client, data
 from tests.support.eventually import eventually
 from tests.support.fake_provider import FakeProvider
 from tests.support.giving import gift
+from tests.support.locking import waits_for_lock
 from tests.support.payouts import payouts, run, uuid_of, verified
 from tests.support.reports import imported, report
 from tests.support.service import Service
@@ -31,7 +33,6 @@ from tests.support.service import Service
 GIFTS = 6
 AMOUNT = 1000
 FEE = 30
-WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
 
 
 async def test_a_gift_that_comes_into_a_payout_in_the_same_moment_goes_back_all_the_same(
@@ -45,11 +46,7 @@ async def test_a_gift_that_comes_into_a_payout_in_the_same_moment_goes_back_all_
         await disbursements.add_donations_to_disbursement(tx, bucket, DisbursementRules())
         asking = asyncio.create_task(back.refund(api, made, 1000))
 
-        async def waits() -> bool:
-            async with service.db.read() as other:
-                return bool(await other.fetchval(WAITS))
-
-        await eventually(waits)
+        await eventually(partial(waits_for_lock, service))
     assert (await asking)["id"] == made["id"]
     assert [one.money.minor for one in await back.of(service, made)] == [1000]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from time import perf_counter
 
 import pytest
@@ -15,6 +16,7 @@ from almoner.access.sign_ins.domain import InvalidEmailLink, SignInFailed
 from almoner.access.sign_ins.service import account, links, sign_in_methods
 from almoner.platform.database.transactions import Tx
 from tests.support.eventually import eventually
+from tests.support.locking import waits_for_lock
 from tests.support.people import LEAST_COST
 from tests.support.security_key import SecurityKey
 from tests.support.service import Service, Tenant
@@ -158,20 +160,9 @@ async def test_a_code_and_a_link_hold_person_and_tries_in_one_order(service: Ser
         entering = asyncio.create_task(
             sign_in_methods.sign_in_by_second_factor_code(service.db, who.realm, ticket, who.code(), who.home)
         )
-        await eventually(lambda: waits_for_somebody(service))
+        await eventually(partial(waits_for_lock, service))
         await login_attempts.clear_attempts(tx, who.person)
     assert (await entering).sign_in.method == "password_totp"
-
-
-async def waits_for_somebody(service: Service) -> bool:
-    """Whether a transaction waits for another one."""
-    async with service.db.read() as tx:
-        return bool(
-            await tx.fetchval(
-                "select exists (select from pg_stat_activity"
-                " where datname = current_database() and wait_event_type = 'Lock')"
-            )
-        )
 
 
 @pytest.fixture
