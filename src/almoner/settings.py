@@ -59,6 +59,7 @@ class InvalidSettings(Exception):
 DatabaseUrl = Annotated[SecretStr, AfterValidator(settings_values.check_database_url)]
 BaseUrl = Annotated[str, AfterValidator(settings_values.check_base_url)]
 Origin = Annotated[str, AfterValidator(settings_values.check_origin)]
+RateLimit = Annotated[RequestRate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)]
 NoticeUrl = Annotated[str, AfterValidator(settings_values.check_legal_notice_url)]
 
 
@@ -182,17 +183,17 @@ class Settings(BaseSettings):
             "sandbox.",
         )
     )
-    rate_limit_publishable: Annotated[RequestRate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
+    rate_limit_publishable: RateLimit = Field(
         RequestRate(25, 50), description="Rate limit per publishable key: requests per second, and burst."
     )
-    rate_limit_address: Annotated[RequestRate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
+    rate_limit_address: RateLimit = Field(
         RequestRate(5, 20), description="Rate limit per client IP address for requests with a publishable key."
     )
-    rate_limit_wrong_keys: Annotated[RequestRate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
+    rate_limit_wrong_keys: RateLimit = Field(
         RequestRate(0.2, 20),
         description="Rate limit for invalid keys per client IP address. Each invalid key counts once.",
     )
-    rate_limit_scim: Annotated[RequestRate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
+    rate_limit_scim: RateLimit = Field(
         RequestRate(50, 500), description="Rate limit per SCIM key: requests per second, and burst."
     )
     metrics_token: (

@@ -239,7 +239,7 @@ async def test_m6_who_ends_a_refund_that_was_begun_by_rule_is_kept_with_the_reas
     assert (await held(giving)).decided_by == "rule"
     async with giving.service.db.read() as tx:
         decided = await suspense.list_decisions(tx, [found.id])
-    assert [(one.choice.value, one.by, one.note, one.provider_refund) for one in decided] == [
+    assert [(one.resolution.value, one.by, one.note, one.provider_refund) for one in decided] == [
         ("retry_refund", "ada", "the dispute was withdrawn", None),
         ("record_manual_refund", "bob", "seen in the dashboard", "tpr_dashboard"),
     ]

@@ -118,7 +118,7 @@ async def list_lines(
 
 def _row(tx: Tx, line: BankLine) -> list[object]:
     moved = line.movement
-    why = _open_reason(line.reason, line.booking_error) if line.reason else line.matched_as
+    why = _unreconciled_reason(line.reason, line.booking_error) if line.reason else line.matched_as
     amount = f"{format_decimal(moved.amount_minor, moved.currency)} {moved.currency}"
     reported = (moved.counterparty, (moved.reference_search_text or "")[:60] or None, line.status, why)
     return [
@@ -131,12 +131,10 @@ def _row(tx: Tx, line: BankLine) -> list[object]:
     ]
 
 
-def _open_reason(reason: UnreconciledLineReason, refusal: str | None) -> str:
-    return (
-        f"{reason.description}: {refusal}"
-        if reason is UnreconciledLineReason.REFUSED and refusal
-        else reason.description
-    )
+def _unreconciled_reason(reason: UnreconciledLineReason, refusal: str | None) -> str:
+    if reason is UnreconciledLineReason.REFUSED and refusal:
+        return f"{reason.description}: {refusal}"
+    return reason.description
 
 
 @commands.command("gaps")

@@ -96,10 +96,8 @@ async def run_disbursements(database: Database) -> Output:
 
 def _in_words(sums: DisbursementTotals) -> str:
     whole = f"{format_decimal(sums.total_minor, sums.currency)} {sums.currency}"
-    disbursements, donations = (
-        _counted(sums.disbursement_count, "disbursement"),
-        _counted(sums.donation_count, "donation"),
-    )
+    disbursements = _counted(sums.disbursement_count, "disbursement")
+    donations = _counted(sums.donation_count, "donation")
     return f"{whole} in {disbursements} with {donations}"
 
 

@@ -71,7 +71,7 @@ def _decision(tx: Tx, one: UnallocatedPaymentDecision) -> list[object]:
     return [
         tx.ids.encode(_TYPE, one.unallocated_id),
         iso_timestamp(one.at),
-        _DECISION.get(one.choice, one.choice),
+        _DECISION.get(one.resolution, one.resolution),
         one.provider_refund,
     ]
 

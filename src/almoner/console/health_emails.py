@@ -63,9 +63,9 @@ class UndeliveredEmailPages:
         before = None if query.cursor is None else self._context.parse_id(_ID, query.cursor)
         async with self._context.db.read() as tx:
             found = await notifications.list_undeliverable_emails(tx, query.limit + 1, before, rejected=refused)
-            total = (
-                None if refused is not None else await notifications.count_undeliverable_emails(tx, MOST_COUNTED + 1)
-            )
+            total = None
+            if refused is None:
+                total = await notifications.count_undeliverable_emails(tx, MOST_COUNTED + 1)
         rows = [self._row(one) for one in found[: query.limit]]
         more = len(found) > query.limit
         over = total is not None and total > MOST_COUNTED

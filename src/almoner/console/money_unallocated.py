@@ -322,7 +322,7 @@ class UnallocatedPaymentPages:
             steps = [TimelineStep("Received", "done", iso_timestamp(held.received_at))]
             steps += [
                 TimelineStep(
-                    one.choice.value.replace("_", " ").capitalize(),
+                    one.resolution.value.replace("_", " ").capitalize(),
                     "done",
                     iso_timestamp(one.at),
                     f"{by(one.by)}: {one.note}",

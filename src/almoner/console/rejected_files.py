@@ -6,7 +6,7 @@ from typing import Final
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 from almoner.platform.files.uploads.verdicts import RefusalCause
 
-_WORDS: Final[Mapping[RefusalCause, str]] = {
+_MESSAGES_BY_CAUSE: Final[Mapping[RefusalCause, str]] = {
     "damaged": "The file is damaged. Save or print it to a new file and upload that file.",
     "encrypted": "The PDF needs a password to open. Remove the password and upload it again.",
     "pixels": "The image has too many pixels. Resize the image and upload it again.",
@@ -19,4 +19,4 @@ _WORDS: Final[Mapping[RefusalCause, str]] = {
 
 def rejected_file_text(rejected: FiletypeNotSupported, wrong_type: str) -> str:
     """Why the file was rejected, and what helps. ``wrong_type``: the text if its type is not accepted."""
-    return _WORDS.get(rejected.cause, wrong_type)
+    return _MESSAGES_BY_CAUSE.get(rejected.cause, wrong_type)

@@ -240,7 +240,7 @@ _DIRECTIONS_TABLE: Final = """
     southwestern: sw
 """
 """Directions. They count before the words below: elsewhere W is an initial, and E, NO and SO are words."""
-_BEHIND_DIRECTIONS: Final = frozenset(
+_WORDS_AFTER_DIRECTIONS: Final = frozenset(
     """
     alabama alaska arizona arkansas california calif cal carolina colorado connecticut dakota delaware florida fla
     georgia idaho illinois indiana iowa kansas kentucky louisiana maine maryland massachusetts michigan minnesota
@@ -249,7 +249,7 @@ _BEHIND_DIRECTIONS: Final = frozenset(
     lothian sussex midlands london philadelphia phila jurisdiction juris
     """.split()
 )
-_BEHIND_LETTERS: Final = _BEHIND_DIRECTIONS | frozenset(
+_WORDS_AFTER_DIRECTION_LETTERS: Final = _WORDS_AFTER_DIRECTIONS | frozenset(
     """
     new africa african asia asian america american korea korean atlantic pacific central coast coastal county cnty
     district end fork forks gate region regional shore shores side suburban attleboro babylon bend bergen brunswick
@@ -267,13 +267,13 @@ _BESIDE_TABLE: Final = """
     united: utd
     virginia: va
 """
-_BEFORE: Final = {
+_FOLLOWED_BY: Final = {
     "ev": frozenset("luth lutheran".split()),
     "miss": frozenset("baptist bapt bpt church ch chr society soc".split()),
     "rc": frozenset("church ch diocese archdiocese parish".split()),
     "utd": frozenset("meth methodist presb presbyterian way".split()),
 }
-_AFTER: Final = {"cal": frozenset("so southern no northern".split()), "va": frozenset("w west".split())}
+_PRECEDED_BY: Final = {"cal": frozenset("so southern no northern".split()), "va": frozenset("w west".split())}
 """The words before which, or after which, a spelling stands for its word: MISS BAPTIST, but never MISS AMERICA."""
 _SEVERAL_WORDS: Final = {"socal": "southern california", "norcal": "northern california"}
 _WORDS_THEMSELVES: Final = frozenset(("no", "so"))
@@ -340,11 +340,12 @@ def write_out_in_context(words: Sequence[str]) -> list[str]:
 
 
 def _write_out(before: str, word: str, after: str) -> str:
-    if word in _DIRECTIONS and after in (_BEHIND_DIRECTIONS if word in _WORDS_THEMSELVES else _BEHIND_LETTERS):
+    words_after = _WORDS_AFTER_DIRECTIONS if word in _WORDS_THEMSELVES else _WORDS_AFTER_DIRECTION_LETTERS
+    if word in _DIRECTIONS and after in words_after:
         return _DIRECTIONS[word][0]
     if word in _FIRST_NAMES and (before in _SAINTS or _is_surname(after)):
         return _FIRST_NAMES[word][0]
-    if after in _BEFORE.get(word, ()) or before in _AFTER.get(word, ()):
+    if after in _FOLLOWED_BY.get(word, ()) or before in _PRECEDED_BY.get(word, ()):
         return _BESIDE[word][0]
     return _SEVERAL_WORDS.get(word, word)
 

@@ -25,7 +25,7 @@ FoundBy = Literal["number", "name", "beginning", "initials", "words", "place", "
 _FOUND_BY: Final[tuple[FoundBy, ...]] = ("number", "name", "beginning", "words")
 """How a result was found, by its tier in ``store_search``."""
 _BEGINS: Final = 90.0
-"""The minimum likeness of a name that begins with the query, so that typing on does not move it behind others."""
+"""The minimum similarity of a name that begins with the query, so that typing on does not move it behind others."""
 _INITIALS: Final = 88.0
 _COST_OF_FURTHER_INITIALS: Final = 3.0
 _WORDS_TIER: Final = 3
@@ -55,7 +55,7 @@ class SearchCandidate:
 class RankedResult:
     """A ranked result.
 
-    ``likeness``: 0 to 100; ``found_by``: how it was found. ``not_as_typed``: query words that it has in another form,
+    ``similarity``: 0 to 100; ``found_by``: how it was found. ``not_as_typed``: query words that it has in another form,
     in its description, or not at all.
     """
 
@@ -114,12 +114,12 @@ class ResultRanker:
     def _compared(self, candidate: SearchCandidate) -> "tuple[_SortKey, RankedResult]":
         whole = fuzz.ratio(self._query.text, candidate.name)
         found = self._answer(candidate, whole)
-        likeness = found.similarity - (_COST_OF_INACTIVE if candidate.rank >= _INACTIVE else 0.0)
+        similarity = found.similarity - (_COST_OF_INACTIVE if candidate.rank >= _INACTIVE else 0.0)
         place = (
             candidate.tier != NUMBER_TIER,
             candidate.name != self._query.text,
             not found.has_words_as_typed,
-            -round(likeness / 2),
+            -round(similarity / 2),
             -round(whole / 3),
             candidate.rank,
             len(candidate.name),
@@ -129,39 +129,41 @@ class ResultRanker:
 
     def _answer(self, candidate: SearchCandidate, whole: float) -> RankedResult:
         query = self._query
-        likeness, reported, here = self._likeness(candidate, whole)
+        similarity, reported, here = self._similarity(candidate, whole)
         otherwise = _not_as_typed(query, reported + here)
         found_by = _FOUND_BY[min(candidate.tier, _WORDS_TIER)]
         if found_by == "beginning":
-            likeness = max(likeness, _BEGINS)
+            similarity = max(similarity, _BEGINS)
         initials = otherwise if query.may_have_initials else ()
         if (further := _further_initials(initials, candidate.name)) is not None:
             least = _INITIALS - _COST_OF_FURTHER_INITIALS * further
-            return RankedResult(candidate.id, "initials", max(likeness, least), ())
+            return RankedResult(candidate.id, "initials", max(similarity, least), ())
         if found_by == "words" and candidate.has_description and otherwise:
             found_by = "description"
         elif found_by == "words" and here and _not_as_typed(query, reported):
             found_by = "place"
-        return RankedResult(candidate.id, found_by, likeness, otherwise)
+        return RankedResult(candidate.id, found_by, similarity, otherwise)
 
-    def _likeness(self, candidate: SearchCandidate, whole: float) -> tuple[float, list[str], list[str]]:
-        """(likeness, words of its names, further query words that match its place)."""
+    def _similarity(self, candidate: SearchCandidate, whole: float) -> tuple[float, list[str], list[str]]:
+        """(similarity, words of its names, further query words that match its place)."""
         query, asked, name = self._query, self._core, candidate.name.split()
-        likeness, reported = max(name_similarity(asked, _core_name(name)), whole), name
+        similarity, reported = max(name_similarity(asked, _core_name(name)), whole), name
         place = candidate.place.split()
         if candidate.other_names:
             other = candidate.other_names.split()
-            likeness = max(likeness, name_similarity(asked, _core_name(name + other)))
+            similarity = max(similarity, name_similarity(asked, _core_name(name + other)))
             if not {*other} <= {*place}:  # a second line that is only a place is no name
-                likeness = max(likeness, name_similarity(asked, _core_name(other)))
+                similarity = max(similarity, name_similarity(asked, _core_name(other)))
             reported = name + other
         here = [word for word in place if word in query.words and word not in reported]
         here += [word for word, code in query.state_codes.items() if code in place and word not in (*reported, *here)]
         if here:
-            likeness = max(
-                likeness, name_similarity(asked, _core_name(name + here)), fuzz.ratio(query.text, " ".join(name + here))
+            similarity = max(
+                similarity,
+                name_similarity(asked, _core_name(name + here)),
+                fuzz.ratio(query.text, " ".join(name + here)),
             )
-        return likeness, reported, here
+        return similarity, reported, here
 
 
 def _further_initials(missing: Sequence[str], name: str) -> int | None:

@@ -32,7 +32,7 @@ _SIMILARITY_MARGIN: Final = 1
 
 _NAME_TIER: Final = 2
 _WHOLE_NAME: Final = 97.0
-"""From this likeness on a result matches the query as typed, and no word is treated as initials."""
+"""From this similarity on a result matches the query as typed, and no word is treated as initials."""
 _DIGITS_OF_A_NUMBER: Final = 5
 _DIGITS_BESIDE_A_NAME: Final = 6
 _POSTCODE: Final = re.compile(r"[0-9]{5}-[0-9]{4}", re.ASCII)

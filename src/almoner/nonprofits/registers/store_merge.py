@@ -217,7 +217,7 @@ async def list_staged_differences(tx: Tx, staging_table: str, max_rows_of_kind: 
 async def create_and_count_reverted_differences(
     tx: Tx, source: str, staging_table: str, import_id: UUID
 ) -> tuple[str, NumberChangeCounts]:
-    """Like ``create_and_count_differences``, for staged rows from before a load."""
+    """Like ``create_and_count_differences``, for staged rows from before an import."""
     await tx.execute(
         f"""
         create temporary table register_delta on commit drop as
@@ -258,8 +258,8 @@ async def _count_differences(tx: Tx, staging_table: str, max_lookups: int) -> tu
 async def end_superseded_entries(tx: Tx, import_run: ImportRun) -> None:
     """End the versions that are no longer current, on the date of the data.
 
-    Also ends earlier versions of these numbers that a later-dated load had ended by itself: it was rolled back, or
-    outweighed by later loads.
+    Also ends earlier versions of these numbers that a later-dated import had ended by itself: it was rolled back, or
+    outweighed by later imports.
     """
     await tx.execute(
         """
@@ -322,7 +322,7 @@ _FORMER: Final = f"""
         then o.search_former
         else btrim(left(o.search_name || ' ' || o.search_former, {_LONGEST_FORMER_NAMES})) end
 """
-# Names from a load that is rolled back do not become former names.
+# Names from an import that is rolled back do not become former names.
 _RESTORED: Final = "btrim(replace(' ' || o.search_former || ' ', ' ' || s.search_name || ' ', ' '))"
 
 
@@ -407,7 +407,7 @@ async def deactivate_removed_organisations(tx: Tx, import_run: ImportRun) -> Non
 
 
 async def analyse_search_tables(tx: Tx, register_import: RegisterImport) -> None:
-    """Optimise the search tables after a load, so that the first searches are fast."""
+    """Optimise the search tables after an import, so that the first searches are fast."""
     await tx.execute(
         "select analyze_organisations($1)", register_import.added + register_import.changed + register_import.removed
     )

@@ -53,8 +53,8 @@ async def send_mail(
             await transport.send(mail)
     except MailRefused as refused:
         return MailUndeliverable(str(refused), refused=True)
-    except TransientMailFailure as delayed:
+    except TransientMailFailure as failure:
         if policy.max_attempts is not None and attempt >= policy.max_attempts:
-            return MailUndeliverable(str(delayed), refused=False)
-        return JobRetry(policy.delay_after(attempt), str(delayed))
+            return MailUndeliverable(str(failure), refused=False)
+        return JobRetry(policy.delay_after(attempt), str(failure))
     return MailSent()

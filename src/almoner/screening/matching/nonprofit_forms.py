@@ -169,12 +169,12 @@ def strip_non_latin_legal_forms(name: str) -> tuple[str, frozenset[str]]:
 
 
 @cache
-def _doubtful_forms() -> frozenset[tuple[str, ...]]:
+def _ambiguous_suffix_forms() -> frozenset[tuple[str, ...]]:
     return frozenset(form.words for form in latin_legal_forms() if form.is_ambiguous and not form.is_prefix)
 
 
 @cache
-def _leading_forms() -> frozenset[tuple[str, ...]]:
+def _ambiguous_forms() -> frozenset[tuple[str, ...]]:
     return frozenset(form.words for form in latin_legal_forms() if form.is_ambiguous)
 
 
@@ -183,8 +183,8 @@ def strip_ambiguous_legal_form(words: Sequence[str]) -> Sequence[str] | None:
     for length in (3, 2, 1):
         if len(words) <= length:
             continue
-        if tuple(words[-length:]) in _doubtful_forms():
+        if tuple(words[-length:]) in _ambiguous_suffix_forms():
             return words[:-length]
-        if tuple(words[:length]) in _leading_forms() and words[length] not in _NO_FORM_BEFORE and words[0] != _NOT:
+        if tuple(words[:length]) in _ambiguous_forms() and words[length] not in _NO_FORM_BEFORE and words[0] != _NOT:
             return words[length:]
     return None

@@ -53,7 +53,7 @@ def find_registry_number_mismatch(
     *,
     has_addresses: bool,
 ) -> RegistryNumberMismatch | None:
-    """The reason to doubt the number; None if there is none."""
+    """Why another number may be meant; None if nothing suggests one."""
     first_lines = [other.name for other in namesakes]
     found = [
         (

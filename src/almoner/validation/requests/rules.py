@@ -83,8 +83,8 @@ _OLD_DATA: Final = "old_data"
 def evaluate_rules(facts: RequestFacts, thresholds: AcceptanceThresholds) -> RulesResult:
     """Run all rules and return their steps and the outcome."""
     agreement = _agreement(facts)
-    doubt = _doubt(facts, agreement)
-    name = _name(facts, agreement, thresholds, doubt)
+    mismatch = _mismatch(facts, agreement)
+    name = _name(facts, agreement, thresholds, mismatch)
     steps = (
         _identifier(facts),
         _register(facts),
@@ -93,7 +93,7 @@ def evaluate_rules(facts: RequestFacts, thresholds: AcceptanceThresholds) -> Rul
         name,
         *_script_steps(facts),
         *_address(facts, agreement, thresholds, name),
-        *_namesakes(facts, doubt),
+        *_namesakes(facts, mismatch),
         *register_rules.build_register_steps(facts.registry.code, facts.legal_status, facts.main),
         *_claim_steps(facts),
     )
@@ -266,7 +266,7 @@ def _name(
     seen: RequestFacts,
     agreement: PartyAgreement | None,
     rules: AcceptanceThresholds,
-    doubt: RegistryNumberMismatch | None,
+    mismatch: RegistryNumberMismatch | None,
 ) -> EvaluationStep:
     """The name step. If addresses agree too, names only need to be likely the same."""
     if agreement is None or seen.listed is None:
@@ -282,7 +282,7 @@ def _name(
     }
     if agreement.vetoes:
         facts["vetoes"] = list(agreement.vetoes)
-    if "unnamed" in agreement.vetoes and doubt is not None and doubt.code == "member_not_named":
+    if "unnamed" in agreement.vetoes and mismatch is not None and mismatch.code == "member_not_named":
         return EvaluationStep("name", "fail", "member_not_named", source, day, facts)
     if agreement.name < enough or agreement.vetoes:
         if former := _former_name(seen):
@@ -392,8 +392,8 @@ def _part_fact(part: ScorePart) -> list[object]:
     return [part.finding, round(part.points, 4), part.asked, part.listed]
 
 
-def _doubt(facts: RequestFacts, agreement: PartyAgreement | None) -> RegistryNumberMismatch | None:
-    """The reason to doubt the given number; None if there is none."""
+def _mismatch(facts: RequestFacts, agreement: PartyAgreement | None) -> RegistryNumberMismatch | None:
+    """Why another number may be meant; None if nothing suggests one."""
     if facts.listed is None or agreement is None:
         return None
     party, addressed = _requested_party(facts.asked), _has_addresses(facts)
@@ -402,15 +402,15 @@ def _doubt(facts: RequestFacts, agreement: PartyAgreement | None) -> RegistryNum
     )
 
 
-def _namesakes(seen: RequestFacts, doubt: RegistryNumberMismatch | None) -> Iterator[EvaluationStep]:
+def _namesakes(seen: RequestFacts, mismatch: RegistryNumberMismatch | None) -> Iterator[EvaluationStep]:
     """The step for a name that several organisations share: the number decides, unless another one fits better."""
     if seen.listed is None:
         return
     source, day = _source_of(seen)
     facts: dict[str, object] = {"others": seen.namesakes}
-    if doubt is not None:
-        facts["candidates"] = [_candidate_fact(one) for one in doubt.candidates[:_MAX_CANDIDATES]]
-        yield EvaluationStep("namesakes", "fail", doubt.code, source, day, facts)
+    if mismatch is not None:
+        facts["candidates"] = [_candidate_fact(one) for one in mismatch.candidates[:_MAX_CANDIDATES]]
+        yield EvaluationStep("namesakes", "fail", mismatch.code, source, day, facts)
     elif seen.namesakes:
         yield EvaluationStep("namesakes", "warn", "common_name", source, day, facts)
     else:

@@ -37,11 +37,9 @@ async def begin_partner_view(
 
 async def find_active_partner_view(tx: Tx, operator: Person, partner: Partner) -> PartnerViewSession | None:
     """The operator's open view of the partner; None without the administrator role."""
-    return (
-        await store.find_active_partner_view(tx, OPERATORS, partner, operator.id)
-        if operator.has_role("administrator")
-        else None
-    )
+    if not operator.has_role("administrator"):
+        return None
+    return await store.find_active_partner_view(tx, OPERATORS, partner, operator.id)
 
 
 async def end_partner_view(tx: Tx, audit_context: AuditContext, operator: Person, partner: Partner) -> None:

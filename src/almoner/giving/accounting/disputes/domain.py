@@ -103,5 +103,5 @@ def is_consistent_with_payment(
 
 def split_loss_with_nonprofit(lost: Money, owed_to_nonprofit: Money) -> tuple[Money, Money]:
     """Split a lost dispute into the nonprofit's part, at most ``owed_to_nonprofit``, and ours."""
-    gift = min(lost.minor, owed_to_nonprofit.minor)
-    return Money(gift, lost.currency), Money(lost.minor - gift, lost.currency)
+    from_nonprofit = min(lost.minor, owed_to_nonprofit.minor)
+    return Money(from_nonprofit, lost.currency), Money(lost.minor - from_nonprofit, lost.currency)

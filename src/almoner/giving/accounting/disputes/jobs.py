@@ -71,8 +71,8 @@ class _ReturnedDonation(msgspec.Struct):
 @tasks.on_public_event(PAYOUT_RETURNED)
 async def on_disbursement_returned(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the recovery of losses for donations whose disbursement was returned."""
-    gifts = [tx.ids.decode("donation", decode_event_data(event, _ReturnedDonation).id) for event in events]
-    jobs = [RECOVER.build_job(RecoverLossJob(gift), unique_key=str(gift)) for gift in gifts if gift is not None]
+    donation_ids = [tx.ids.decode("donation", decode_event_data(event, _ReturnedDonation).id) for event in events]
+    jobs = [RECOVER.build_job(RecoverLossJob(one), unique_key=str(one)) for one in donation_ids if one is not None]
     await queue.enqueue_jobs(tx, jobs)
 
 

@@ -169,8 +169,8 @@ async def recover_absorbed_loss(tx: Tx, donation_id: UUID, rules: DisbursementRu
 
     Raises ConcurrentChangeError while another change of the donation is in progress.
     """
-    gift = await _lock_donation(tx, donation_id, rules)
-    if not gift.not_disbursed:
+    disputed = await _lock_donation(tx, donation_id, rules)
+    if not disputed.not_disbursed:
         return  # it has not been returned, or the donation was disbursed again
     transfers: list[LedgerTransfer] = []
     for lost in await store.list_with_unrecovered_loss(tx, donation_id):
@@ -179,9 +179,9 @@ async def recover_absorbed_loss(tx: Tx, donation_id: UUID, rules: DisbursementRu
         await store.record_recovered_amount(tx, lost.id, back)
         if back:
             transfers += ledger_domain.build_dispute_recovered_transfers(
-                lost.id, lost.provider, gift.donation.organisation_id, back
+                lost.id, lost.provider, disputed.donation.organisation_id, back
             )
-    await _release_donation(tx, gift)
+    await _release_donation(tx, disputed)
     ledger.post_at_commit(tx, transfers)
 
 
@@ -332,37 +332,37 @@ async def _record_ended(
 
 
 async def _record_won(
-    tx: Tx, gift: _DisputedDonation, dispute: Dispute, decided: DisputeOutcome
+    tx: Tx, disputed: _DisputedDonation, dispute: Dispute, decided: DisputeOutcome
 ) -> list[LedgerTransfer]:
     await store.close_dispute(tx, dispute.id, decided)
-    await donations.emit_event(tx, DISPUTE_CLOSED, await _release_donation(tx, gift))
+    await donations.emit_event(tx, DISPUTE_CLOSED, await _release_donation(tx, disputed))
     return ledger_domain.build_dispute_returned_transfers(dispute.id, dispute.provider, dispute.money)
 
 
 async def _record_lost(
-    tx: Tx, gift: _DisputedDonation, dispute: Dispute, decided: DisputeOutcome
+    tx: Tx, disputed: _DisputedDonation, dispute: Dispute, decided: DisputeOutcome
 ) -> list[LedgerTransfer]:
     """Close a lost dispute as a refund; returns the transfers.
 
     We absorb what was already disbursed. Raises ConcurrentChangeError while a refund is pending.
     """
-    donation = gift.donation
-    if gift.not_disbursed and donation.withdrawn_minor != _refunded_amount(donation).minor:
+    donation = disputed.donation
+    if disputed.not_disbursed and donation.withdrawn_minor != _refunded_amount(donation).minor:
         raise ConcurrentChangeError  # the pending refund must be sent or refused first, because the rest depends on it
-    owed = donation.net_amount_for_nonprofit if gift.not_disbursed else Money(0, dispute.money.currency)
-    of_gift, absorbed = domain.split_loss_with_nonprofit(dispute.money, owed)
-    await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(absorbed, disbursed=not gift.not_disbursed))
-    refunded = await _release_donation(tx, gift)
+    owed = donation.net_amount_for_nonprofit if disputed.not_disbursed else Money(0, dispute.money.currency)
+    from_nonprofit, absorbed = domain.split_loss_with_nonprofit(dispute.money, owed)
+    await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(absorbed, disbursed=not disputed.not_disbursed))
+    refunded = await _release_donation(tx, disputed)
     await donations.emit_event(tx, DISPUTE_CLOSED, refunded)
     await donations.emit_event(tx, REFUNDED, refunded)
     return ledger_domain.build_dispute_lost_transfers(
-        dispute.id, dispute.provider, donation.organisation_id, of_gift, absorbed
+        dispute.id, dispute.provider, donation.organisation_id, from_nonprofit, absorbed
     )
 
 
-async def _release_donation(tx: Tx, gift: _DisputedDonation) -> Donation:
+async def _release_donation(tx: Tx, disputed: _DisputedDonation) -> Donation:
     """Make the donation available for disbursement again, unless something else keeps it; returns it."""
-    freed = await donations.get(tx, ALL_PARTNERS, gift.donation.id)
+    freed = await donations.get(tx, ALL_PARTNERS, disputed.donation.id)
     if freed.disputed_at is None:
         await disbursements.enqueue_add_donations_to_disbursements(tx, Partner(freed.partner_id), freed.organisation_id)
     return freed

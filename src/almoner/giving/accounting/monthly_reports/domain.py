@@ -152,8 +152,10 @@ LAYOUTS: Final[Mapping[ReportName, ReportLayout]] = {
     )
 }
 
-_OWED_PLUS: Final = frozenset().union(*(column.added_kinds for column in LAYOUTS["reconciliation"].columns))
-_OWED_MINUS: Final = frozenset().union(*(column.subtracted_kinds for column in LAYOUTS["reconciliation"].columns))
+_OWED_ADDED_KINDS: Final = frozenset().union(*(column.added_kinds for column in LAYOUTS["reconciliation"].columns))
+_OWED_SUBTRACTED_KINDS: Final = frozenset().union(
+    *(column.subtracted_kinds for column in LAYOUTS["reconciliation"].columns)
+)
 
 
 def find_layout(name: str) -> ReportLayout | None:
@@ -187,7 +189,7 @@ def closing_balances(lines: Iterable[ReportLine]) -> dict[tuple[UUID, str], int]
     """The amount owed to each nonprofit at the end of the month."""
     owed: dict[tuple[UUID, str], int] = {}
     for line in lines:
-        sign = (line.kind in _OWED_PLUS) - (line.kind in _OWED_MINUS)
+        sign = (line.kind in _OWED_ADDED_KINDS) - (line.kind in _OWED_SUBTRACTED_KINDS)
         key = line.organisation_id, line.currency
         owed[key] = owed.get(key, 0) + sign * line.amount_minor
     return {key: minor for key, minor in owed.items() if minor}

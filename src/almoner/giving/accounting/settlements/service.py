@@ -239,14 +239,18 @@ async def _place_holds(tx: Tx, judged: Sequence[_ReconciledLine]) -> None:
     The nonprofit is then not paid as well before an operator has looked.
     """
     for one in judged:
-        gift, line = one.matched.donation, one.stored.line
-        if one.stored.reason is not MismatchReason.NOT_REFUNDED or one.matched.unallocated is not None or gift is None:
+        donation, line = one.matched.donation, one.stored.line
+        if (
+            one.stored.reason is not MismatchReason.NOT_REFUNDED
+            or one.matched.unallocated is not None
+            or donation is None
+        ):
             continue
-        back = gift.refunded.money.minor if gift.refunded else 0
-        if gift.withdrawn_minor <= back:  # otherwise a pending refund may be the one
+        back = donation.refunded.money.minor if donation.refunded else 0
+        if donation.withdrawn_minor <= back:  # otherwise a pending refund may be the one
             why = f"{one.stored.provider} reports a refund of {format_amount(line.gross)} that did not start in Almoner"
             cause_id = line.refund or encode_uuid(one.stored.id)
-            await disbursements.enqueue_disbursement_hold(tx, gift, why, cause_id=cause_id)
+            await disbursements.enqueue_disbursement_hold(tx, donation, why, cause_id=cause_id)
 
 
 async def settle_donation_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID, fee: Money) -> None:

@@ -134,7 +134,7 @@ class UnallocatedPaymentDecision:
     """An operator's decision about an unallocated payment, with its note."""
 
     unallocated_id: UUID
-    choice: UnallocatedPaymentResolution
+    resolution: UnallocatedPaymentResolution
     note: str
     by: str
     at: datetime

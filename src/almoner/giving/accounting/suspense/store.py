@@ -238,7 +238,7 @@ async def insert_decision(tx: Tx, decision: UnallocatedPaymentDecision) -> None:
         """,
         tx.new_id(),
         decision.unallocated_id,
-        decision.choice.value,
+        decision.resolution.value,
         decision.note,
         decision.by,
         decision.at,

@@ -320,11 +320,8 @@ async def match_unreconciled_line(tx: Tx, line_id: UUID) -> bool:
         return False
     await store.lock_movements_of_same_day_and_amount(tx, line)
     moved = line.movement
-    if (
-        moved.amount_minor > 0
-        and not moved.reversal
-        and (noted := await store.find_manually_recorded_payment_id(tx, line))
-    ):
+    is_incoming = moved.amount_minor > 0
+    if is_incoming and not moved.reversal and (noted := await store.find_manually_recorded_payment_id(tx, line)):
         await store.mark_matched(tx, line.id, "request", noted, BY_RULE)
         return True
     named, is_distinct = await _load_references(tx, line)
@@ -333,9 +330,8 @@ async def match_unreconciled_line(tx: Tx, line_id: UUID) -> bool:
     found = domain.match_movement(moved, named)
     if await batch_bookings.split_batch_booking(tx, line, named, found):
         return True
-    if (
-        found is UnreconciledLineReason.TAKEN_BACK and line.reason is not found
-    ):  # so that on the first attempt an operator may release it meanwhile
+    # Only on the first attempt: an operator may release it meanwhile.
+    if found is UnreconciledLineReason.TAKEN_BACK and line.reason is not found:
         await donor_transfers.hold_disbursements_of_reversed_donations(
             tx, line, [*named.payments, *await _reversed_payments(tx, line)]
         )
