@@ -1,7 +1,9 @@
 """What owners put right about members, who is in a group, and what no page takes."""
 
+import asyncio
 import json
 import re
+from functools import partial
 
 import pytest
 
@@ -15,6 +17,8 @@ from almoner.access.sign_ins.domain import InvalidEmailLink
 from almoner.access.sign_ins.service import links
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, AuditEntry
+from tests.support.eventually import eventually
+from tests.support.locking import waits_for_lock
 from tests.support.members import ADDRESS, Desk, member
 from tests.support.service import Service, Tenant
 
@@ -236,3 +240,16 @@ async def test_an_owner_undoes_nothing_that_another_has_just_saved(
     assert (refused.status_code, "They are now: finance" in owner.text()) == (422, True)
     assert (await owner.post(page, {**shown(owner), "do": "roles", "role": ["support"]})).status_code == 303
     assert (await known(service, person)).roles == {"support"}
+
+
+async def test_roles_that_another_owner_is_saving_are_not_undone(owner: Desk, service: Service, tenant: Tenant) -> None:
+    person, _ = await invited(service, tenant, "both@example.org")
+    page = f"{owner.home}/members/{service.db.deployment.ids.encode('member', person.id)}"
+    await owner.get(page)
+    form = {**shown(owner), "do": "roles", "role": ["support"]}
+    async with service.db.write() as tx:
+        await members.change_roles(tx, tenant.partner, BY, person.id, ["finance"])
+        pressed = asyncio.create_task(owner.post(page, form))
+        await eventually(partial(waits_for_lock, service))
+    assert ((await pressed).status_code, "They are now: finance" in owner.text()) == (422, True)
+    assert (await known(service, person)).roles == {"finance"}

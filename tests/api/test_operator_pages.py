@@ -1,8 +1,10 @@
 """Pages of operators: who may open which, and what administrators and operators do there."""
 
+import asyncio
 import html
 import re
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 
@@ -11,7 +13,9 @@ from almoner.access.operators.domain import InvalidOperatorToken
 from almoner.access.people.domain import OPERATOR_ROLES, OPERATORS, OperatorRole, Person
 from tests.support import people
 from tests.support.browsing import Browser
+from tests.support.eventually import eventually
 from tests.support.factories import unique
+from tests.support.locking import waits_for_lock
 from tests.support.members import desk
 from tests.support.operators import ADDRESS, operator, signed_in
 from tests.support.service import Service, Tenant
@@ -126,6 +130,18 @@ async def test_an_administrator_invites_changes_and_deactivates(service: Service
     assert (await hers.post(his, do="invite")).status_code == 422
     assert (await hers.get(f"{START}/nobody")).status_code == 404
     assert (await hers.get(f"{START}/{service.db.deployment.ids.example_id('operator')}")).status_code == 404
+
+
+async def test_roles_that_another_administrator_is_saving_are_not_undone(service: Service, hers: Browser) -> None:
+    bo = await operator(service, "finance")
+    his = address(service, bo)
+    await hers.open(his)
+    form = {"stored.roles": "finance", "do": "roles", "role": "administrator"}
+    async with service.db.write() as tx:
+        await operators.set_roles(tx, BY, bo.id, ["reviewer"])
+        pressed = asyncio.create_task(hers.post(his, form))
+        await eventually(partial(waits_for_lock, service))
+    assert ((await pressed).status_code, "They are now: reviewer" in words(hers)) == (422, True)
 
 
 async def test_an_administrator_changes_a_name_and_an_address_and_resets_a_second_factor(

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from almoner.access.people.domain import OPERATORS, Realm, Role
-from almoner.kit.errors import IncorrectParams, Problem
+from almoner.kit.errors import Problem
 
 MEMBERS_HOME: Final = "/account"
 OPERATORS_HOME: Final = "/operator"
@@ -176,19 +176,6 @@ def problems_by_field(error: Problem, default_field: str) -> dict[str, str]:
         sentence = f"{stated[:1].upper()}{stated[1:].rstrip('.')}."
         found[field] = f"{found[field]} {sentence}" if field in found else sentence
     return found
-
-
-def ensure_roles_unchanged(shown: object, current: Iterable[Role], wanted: Iterable[Role]) -> None:
-    """Check that the roles are those that the page showed, so that nobody undoes the change of somebody else.
-
-    ``shown``: the form's list of those roles, if it has one. Raises IncorrectParams.
-    """
-    now = sorted(current)
-    if shown is not None and sorted(str(shown).split()) != now != sorted(wanted):
-        raise IncorrectParams(
-            f"roles: the roles have changed since you opened this page. They are now: {', '.join(now) or 'none'}. "
-            "Check your selection, then save it again"
-        )
 
 
 @dataclass(frozen=True, slots=True)

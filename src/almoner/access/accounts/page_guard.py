@@ -137,6 +137,11 @@ class SignedInRequest:
         given = self.form.getlist(name)
         return [one for one in choices if one in given]
 
+    @property
+    def shown_roles(self) -> list[str] | None:
+        """The roles that the page showed when it was opened, as its ``stored.roles`` field says; None without one."""
+        return self.form_value("stored.roles").split() if "stored.roles" in self.form else None
+
     def is_touched(self, name: str) -> bool:
         """Whether a field differs from what was stored when the page was shown, as its ``stored.`` field says."""
         return self.form_value(name).strip() != self.form.get(f"stored.{name}")

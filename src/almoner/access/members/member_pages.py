@@ -8,7 +8,6 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import ensure_roles_unchanged
 from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
 from almoner.access.accounts.page_texts import PageTexts, build_page_texts
 from almoner.access.members import service
@@ -214,9 +213,8 @@ class MemberPages:
 
     async def _change_roles(self, tx: Tx, visitor: SignedInRequest, person_id: UUID) -> Person:
         partner, wanted = partner_from_request(visitor), visitor.checkbox_values("role", MEMBER_ROLES)
-        granted = (await service.get_member(tx, partner, person_id)).granted
-        ensure_roles_unchanged(visitor.form.get("stored.roles"), granted, wanted)
-        return await service.change_roles(tx, partner, self._context.audit_context(visitor), person_id, wanted)
+        by = self._context.audit_context(visitor)
+        return await service.change_roles(tx, partner, by, person_id, wanted, shown=visitor.shown_roles)
 
     async def groups(self, visitor: SignedInRequest) -> Response:
         """List groups with the role each gives to its members."""

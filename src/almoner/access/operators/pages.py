@@ -12,7 +12,6 @@ from almoner.access.accounts.domain import (
     OPERATORS_HOME,
     ROLE_NAMES,
     NavigationLink,
-    ensure_roles_unchanged,
     format_role_names,
     problems_by_field,
 )
@@ -225,9 +224,8 @@ class _OperatorPages(_PageBase):
 
     async def _set_roles(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> Person:
         wanted = visitor.checkbox_values("role", OPERATOR_ROLES)
-        current = (await people.get(tx, OPERATORS, operator_id)).roles
-        ensure_roles_unchanged(visitor.form.get("stored.roles"), current, wanted)
-        return await service.set_roles(tx, visitor.audit_context(tx.ids), operator_id, wanted)
+        by = visitor.audit_context(tx.ids)
+        return await service.set_roles(tx, by, operator_id, wanted, shown=visitor.shown_roles)
 
     async def _reset(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> None:
         if operator_id == visitor.person.id:

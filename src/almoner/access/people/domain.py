@@ -1,6 +1,6 @@
 """A person in one realm, and their roles."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -114,6 +114,19 @@ class UserNameTaken(IncorrectParams):
 
 class NoSuchPerson(LookupError):
     """There is no such person in this realm."""
+
+
+def ensure_roles_unchanged(shown: Iterable[str] | None, current: Iterable[Role], wanted: Iterable[Role]) -> None:
+    """Check that the roles are those that a page showed, so that nobody undoes the change of somebody else.
+
+    ``shown``: None if they were not shown. Raises IncorrectParams.
+    """
+    now = sorted(current)
+    if shown is not None and sorted(shown) != now != sorted(wanted):
+        raise IncorrectParams(
+            f"roles: the roles have changed since you opened this page. They are now: {', '.join(now) or 'none'}. "
+            "Check your selection, then save it again"
+        )
 
 
 def clean_display_name(name: str | None) -> str | None:

@@ -34,6 +34,7 @@ from almoner.access.people.domain import (
     Profile,
     build_profile,
     clean_display_name,
+    ensure_roles_unchanged,
     member_realm,
 )
 from almoner.access.security_emails import service as security_emails
@@ -233,16 +234,24 @@ async def resend_invitation(
 
 
 async def change_roles(
-    tx: Tx, partner: Partner, audit_context: AuditContext, person_id: UUID, roles: Iterable[MemberRole]
+    tx: Tx,
+    partner: Partner,
+    audit_context: AuditContext,
+    person_id: UUID,
+    roles: Iterable[MemberRole],
+    *,
+    shown: Iterable[str] | None = None,
 ) -> Person:
     """Replace the roles granted to a member. Raises NoSuchPerson, IncorrectParams, LastOwnerRequired.
 
-    Roles from single sign-on and groups stay.
+    Roles from single sign-on and groups stay. ``shown``: the granted roles that a page showed, which must be current.
     """
+    wanted = frozenset(roles)
     async with _require_owner(tx, partner):
         person = await people.get_for_update(tx, member_realm(partner), person_id)
         was = (await get_member(tx, partner, person_id)).granted
-        changed = await people.set_granted_roles(tx, person, roles)
+        ensure_roles_unchanged(shown, was, wanted)
+        changed = await people.set_granted_roles(tx, person, wanted)
         await security_emails.notify_of_account_changes(tx, person, changed)
     granted = (await get_member(tx, partner, person_id)).granted
     if granted != was:

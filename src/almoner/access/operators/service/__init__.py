@@ -38,6 +38,7 @@ from almoner.access.people.domain import (
     UserNameTaken,
     build_profile,
     clean_display_name,
+    ensure_roles_unchanged,
 )
 from almoner.access.security_emails import service as security_emails
 from almoner.access.sign_ins.service import account, links
@@ -197,11 +198,23 @@ async def list_operators(tx: Tx) -> list[OperatorAccount]:
     return await store.list_operators(tx, OPERATORS)
 
 
-async def set_roles(tx: Tx, audit_context: AuditContext, operator_id: UUID, roles: Iterable[OperatorRole]) -> Person:
-    """Replace another operator's roles. Raises NoSuchPerson, OwnAccountChangeDenied, LastAdministratorRequired."""
+async def set_roles(
+    tx: Tx,
+    audit_context: AuditContext,
+    operator_id: UUID,
+    roles: Iterable[OperatorRole],
+    *,
+    shown: Iterable[str] | None = None,
+) -> Person:
+    """Replace another operator's roles. ``shown``: those that a page showed, which must be current.
+
+    Raises NoSuchPerson, IncorrectParams, OwnAccountChangeDenied, LastAdministratorRequired.
+    """
     await store.lock_realm_for_update(tx, OPERATORS)
     person = await people.get_for_update(tx, OPERATORS, operator_id)
-    granted = _checked_roles(roles)
+    wanted = frozenset[Role](roles)
+    ensure_roles_unchanged(shown, person.roles, wanted)
+    granted = _checked_roles(wanted)
     if audit_context.actor.id == _text(tx, person):
         raise OwnAccountChangeDenied("You cannot change your own roles. Another administrator can change them for you.")
     if "administrator" not in granted:
@@ -216,7 +229,7 @@ async def set_roles(tx: Tx, audit_context: AuditContext, operator_id: UUID, role
     return changed
 
 
-def _checked_roles(roles: Iterable[OperatorRole]) -> frozenset[Role]:
+def _checked_roles(roles: Iterable[Role]) -> frozenset[Role]:
     granted = frozenset[Role](roles)
     if not granted:
         raise IncorrectParams(
