@@ -1,17 +1,25 @@
 """Regular donations and giving links on the dashboard: made, changed and ended without code, as by the API."""
 
+import asyncio
 import re
+from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from io import BytesIO
 from typing import Any
 
 import pytest
 from PIL import Image
 
+from almoner.giving.checkout.giving_links import service as giving_links
+from almoner.giving.checkout.giving_links.schemas import GivingLinkInput
 from almoner.kit.time import parse_timestamp
 from tests.support import factories
 from tests.support.client import Client, data
+from tests.support.eventually import eventually
+from tests.support.locking import waits_for_lock
 from tests.support.members import Desk, desk
+from tests.support.payouts import uuid_of
 from tests.support.regular_gifts import Plan, begin_plan
 from tests.support.service import Service, Tenant
 
@@ -216,3 +224,28 @@ async def test_a_form_that_was_opened_before_undoes_nothing_of_a_colleague(
     assert (await second.post(page, {**same, "title": "Lakes", "minimum": "7.00"})).status_code == 303
     await first.close()
     await second.close()
+
+
+@pytest.mark.parametrize(
+    ("colleague", "status"), [({"minimum": 700}, 422), ({"metadata": {"crm": "7"}}, 303)], ids=["same", "no_field"]
+)
+async def test_a_form_undoes_nothing_that_a_colleague_is_saving(
+    colleague: Mapping[str, Any], status: int, service: Service, tenant: Tenant, api: Client
+) -> None:
+    made = await factories.giving_link(service, api, currencies=["USD"], suggestedAmounts=[1000], minimum=500)
+    finance = await desk(service, tenant, "finance")
+    page = f"{finance.home}/giving-links/{made['id']}/edit"
+    stored = re.findall(r'name="(stored\.\w+)" value="(\w+)"', (await finance.get(page)).text)
+    form = {"title": made["title"], "organisationIds": made["organisationIds"], "currencies": "USD"}
+    form |= {"suggestedAmounts": "10.00", "minimum": "6.00", "frequencies": ["one_time"], **dict(stored)}
+    async with service.db.write() as tx:
+        await giving_links.update(
+            tx, tenant.partner, uuid_of(service, "givinglink", made["id"]), GivingLinkInput(colleague), None
+        )
+        pressed = asyncio.create_task(finance.post(page, form))
+        await eventually(partial(waits_for_lock, service))
+    assert (await pressed).status_code == status, finance.text()
+    link = data(await api.get(f"/v1/giving-links/{made['id']}"))
+    expected = {"minimum": 600, **colleague}
+    assert {name: link[name] for name in expected} == expected
+    await finance.close()

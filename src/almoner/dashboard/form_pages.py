@@ -1,13 +1,19 @@
 """Pages that create a record, or perform an action on one; each explains the effects first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from markupsafe import Markup
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, SignedInRequest, VisitorHandler, redirect_to
+from almoner.access.accounts.page_guard import (
+    PageContext,
+    SignedInRequest,
+    VisitorHandler,
+    partner_from_request,
+    redirect_to,
+)
 from almoner.access.accounts.page_texts import (
     PageTexts,
     build_page_texts,
@@ -27,8 +33,11 @@ from almoner.dashboard.record_forms import (
     submitted_form_values,
 )
 from almoner.dashboard.record_lists import CONFIGURATIONS, ORGANISATIONS
+from almoner.dashboard.record_locks import ensure_state_unchanged, read_state
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_idempotency_key, render_page
+from almoner.kit.errors import PreconditionFailed
+from almoner.platform.database.transactions import Tx
 
 _FIND: Final = "find"
 """The name of the button that searches nonprofits instead of submitting the form."""
@@ -38,6 +47,7 @@ _STORED: Final = "stored."
 _CHANGED: Final = "has changed since you opened this page. Check the current values, then submit the form again"
 Problems = dict[str, str]
 Choices = list[tuple[str, str]]
+Precondition = Callable[[Tx], Awaitable[None]]
 
 
 class RecordFormPages:
@@ -92,9 +102,10 @@ class RecordFormPages:
 
     def _actor(self, record_list: RecordList, action: RecordAction) -> VisitorHandler:
         async def act(visitor: SignedInRequest) -> Response:
+            changes = action.method == "PATCH"
+            unchanged = await self._unchanged(visitor, record_list) if changes and _is_sent(visitor) else None
             record = await self._records.get_record(visitor, record_list)
             texts = build_page_texts(self._context, visitor)
-            changes = action.method == "PATCH"
             before = (
                 form_values_of_record(record, action.fields, texts) if changes else initial_form_values(action.fields)
             )
@@ -110,9 +121,11 @@ class RecordFormPages:
                 shown = {}
                 try:
                     if not problems:
-                        await self._call(visitor, record_list, action, record, body)
+                        await self._call(visitor, record_list, action, record, body, unchanged)
                         return redirect_to(f"{visitor.portal.home}{record_list.path}/{record['id']}?done={action.path}")
                 except ApiCallRejected as refused:
+                    if refused.code == PreconditionFailed.code:
+                        return await act(visitor)  # compare the form with what somebody has just stored
                     if refused.status == 400 and all(one.startswith("body.") for one in refused.reasons):
                         problems = _form_problems(refused, action.fields, texts)
                     else:
@@ -132,13 +145,23 @@ class RecordFormPages:
         action: RecordAction,
         record: Record,
         body: Mapping[str, object],
+        precondition: Precondition | None,
     ) -> None:
-        """Call the API. Raises ApiCallRejected."""
+        """Call the API. ``precondition``: of a PATCH. Raises ApiCallRejected."""
         path, body = f"{record_list.call}/{record['id']}", {**action.sets, **body}
         if action.method == "POST":
             await self._calls.post(visitor, f"{path}/{action.path}", body, idempotency_key=_form_key(visitor))
         elif body:
-            await self._calls.patch(visitor, path, body)
+            await self._calls.patch(visitor, path, body, precondition=precondition)
+
+    async def _unchanged(self, visitor: SignedInRequest, record_list: RecordList) -> Precondition:
+        """The precondition that the record named in the URL is still as it is stored now. Raises NotFound."""
+        name = visitor.path.removeprefix(f"{visitor.portal.home}{record_list.path}/").split("/")[0]
+        record_id = self._context.parse_id(record_list.id_type, name)
+        partner, id_type = partner_from_request(visitor), record_list.id_type
+        async with self._context.db.read() as tx:
+            state = await read_state(tx, partner, id_type, record_id)
+        return lambda tx: ensure_state_unchanged(tx, partner, id_type, record_id, state)
 
     async def _render(
         self,

@@ -104,11 +104,18 @@ async def get(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink:
     return found
 
 
+async def get_for_update(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink:
+    """One giving link, locked until the transaction ends. Raises NotFound."""
+    if (found := await store.find_for_update(tx, partner, link_id)) is None:
+        raise NotFound
+    return found
+
+
 async def update(
     tx: Tx, partner: Partner, link_id: UUID, link_input: GivingLinkInput, payable_currencies: Collection[str] | None
 ) -> GivingLink:
     """Change a giving link. Raises NotFound, and what ``create`` raises except SlugTaken."""
-    before = await _lock(tx, partner, link_id)
+    before = await get_for_update(tx, partner, link_id)
     changed = await _changed(tx, partner, before, link_input, payable_currencies)
     if changed == before:
         return before
@@ -119,7 +126,7 @@ async def update(
 
 async def set_image(tx: Tx, partner: Partner, link_id: UUID, image: Image) -> GivingLink:
     """Set the link's image in place of an earlier one. Raises NotFound."""
-    before = await _lock(tx, partner, link_id)
+    before = await get_for_update(tx, partner, link_id)
     key = await media.insert(tx, image.content, image.media_type)
     changed = replace(before, image_key=key, updated_at=tx.now)
     await store.update(tx, partner, changed)
@@ -143,12 +150,6 @@ async def withdraw_opt_out(tx: Tx, organisation_id: UUID) -> bool:
     """Allow giving links for a nonprofit again; False if they are already allowed. Raises NotFound."""
     organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     return await store.delete_opt_out(tx, organisation.id)
-
-
-async def _lock(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink:
-    if (found := await store.find_for_update(tx, partner, link_id)) is None:
-        raise NotFound
-    return found
 
 
 async def _changed(
