@@ -1,8 +1,12 @@
 """What people move on the dashboard: refunds by support up to an amount, and reassigned donations."""
 
+import re
+
+from almoner.access.partners import service as partners
+from almoner.kit.money import EXPONENTS
 from tests.support import factories
 from tests.support.client import Client, data
-from tests.support.members import desk
+from tests.support.members import Desk, desk
 from tests.support.service import Service, Tenant
 
 
@@ -51,6 +55,26 @@ async def test_a_limit_is_an_amount_above_zero_or_none(service: Service, tenant:
     saved = (await other.get(page)).text
     assert ('value="15.00"' in saved, 'value="9.00"' in saved) == (True, True), "both owners' limits"
     await other.close()
+    await owner.close()
+
+
+def refund_limits_form(owner: Desk) -> dict[str, str]:
+    """The form of the open page about refund limits, as it was filled."""
+    assert owner.page is not None
+    stored = dict(re.findall(r'name="stored\.(\w+)" value="([^"]*)"', owner.page.text))
+    return {**stored, **{f"stored.{currency}": value for currency, value in stored.items()}}
+
+
+async def test_limits_are_set_in_all_currencies_at_once(service: Service, tenant: Tenant) -> None:
+    async with service.db.write() as tx:
+        await partners.update_donation_settings(tx, tenant.partner, currencies=list(EXPONENTS))
+    owner = await desk(service, tenant, "owner")
+    page = f"{owner.home}/support-refunds"
+    await owner.get(page)
+    form = refund_limits_form(owner) | dict.fromkeys(EXPONENTS, "12")
+    assert (await owner.post(page, form)).status_code == 303
+    async with service.db.read() as tx:
+        assert (await partners.load_support_refund_limits_by_currency(tx, tenant.partner)).keys() == EXPONENTS.keys()
     await owner.close()
 
 

@@ -5,17 +5,20 @@ from typing import Final
 from starlette.responses import Response
 from starlette.routing import Route
 
+from almoner.access.accounts.domain import FORM_LIMITS, FormLimits
 from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
 from almoner.access.accounts.page_texts import build_page_texts
 from almoner.access.partners import service as partners
 from almoner.dashboard.rendering import render_page
-from almoner.kit.money import currency_exponent
+from almoner.kit.money import EXPONENTS, currency_exponent
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages import formats
 from almoner.platform.pages.numbers import parse_amount
 
 PATH: Final = "/support-refunds"
+_LIMITS: Final = FormLimits(FORM_LIMITS.max_bytes, FORM_LIMITS.max_fields + 2 * len(EXPONENTS))
+"""The form has two fields per currency."""
 
 
 class RefundLimitPages:
@@ -26,7 +29,7 @@ class RefundLimitPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes. Changing money settings requires a recent reauthentication."""
-        return [self._context.route(PATH, self.change, "owner", requires_reauthentication=True)]
+        return [self._context.route(PATH, self.change, "owner", requires_reauthentication=True, limits=_LIMITS)]
 
     async def change(self, visitor: SignedInRequest) -> Response:
         """Show the form, or store the limits; an emptied amount removes the limit."""
