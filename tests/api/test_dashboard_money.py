@@ -65,6 +65,20 @@ def refund_limits_form(owner: Desk) -> dict[str, str]:
     return {**stored, **{f"stored.{currency}": value for currency, value in stored.items()}}
 
 
+async def test_entries_are_called_lost_only_if_some_were_made(service: Service, tenant: Tenant) -> None:
+    async with service.db.write() as tx:
+        await partners.set_support_refund_limit(tx, tenant.partner, "EUR", 1200)
+    owner = await desk(service, tenant, "owner")
+    page = f"{owner.home}/support-refunds"
+    await owner.get(page)
+    form = refund_limits_form(owner)
+    await owner.wait()
+    for typed, ending in (({}, ""), ({"EUR": "13.00"}, "&typed=lost")):
+        answer = await owner.post(page, {**form, **typed})
+        assert answer.headers["location"] == f"{owner.home}/prove?next={page}{ending}"
+    await owner.close()
+
+
 async def test_limits_are_set_in_all_currencies_at_once(service: Service, tenant: Tenant) -> None:
     async with service.db.write() as tx:
         await partners.update_donation_settings(tx, tenant.partner, currencies=list(EXPONENTS))

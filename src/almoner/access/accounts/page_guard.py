@@ -130,7 +130,8 @@ class SignedInRequest:
     @property
     def has_entered_values(self) -> bool:
         """Whether the posted form has a file, or values besides those of its hidden fields and buttons."""
-        return self.upload is not None or any(self.form[name] for name in self.form.keys() - _NOT_ENTERED)
+        names = {name for name in self.form.keys() - _NOT_ENTERED if not name.startswith("stored.")}
+        return self.upload is not None or any(self.form[name] and self.is_touched(name) for name in names)
 
     def checkbox_values(self, name: str, choices: Sequence[Choice]) -> list[Choice]:
         """The ticked checkboxes with this name, limited to the allowed values ``choices``."""
