@@ -79,6 +79,20 @@ async def test_entries_are_called_lost_only_if_some_were_made(service: Service, 
     await owner.close()
 
 
+async def test_a_limit_whose_currency_the_form_lacks_stays(service: Service, tenant: Tenant) -> None:
+    owner = await desk(service, tenant, "owner")
+    page = f"{owner.home}/support-refunds"
+    await owner.get(page)
+    form = refund_limits_form(owner) | {"EUR": "13.00"}
+    async with service.db.write() as tx:
+        await partners.set_support_refund_limit(tx, tenant.partner, "JPY", 1200)
+    assert (await owner.post(page, form)).status_code == 303
+    async with service.db.read() as tx:
+        limits = await partners.load_support_refund_limits_by_currency(tx, tenant.partner)
+    assert limits == {"EUR": 1300, "JPY": 1200}
+    await owner.close()
+
+
 async def test_limits_are_set_in_all_currencies_at_once(service: Service, tenant: Tenant) -> None:
     async with service.db.write() as tx:
         await partners.update_donation_settings(tx, tenant.partner, currencies=list(EXPONENTS))

@@ -144,8 +144,8 @@ class SignedInRequest:
         return self.form_value("stored.roles").split() if "stored.roles" in self.form else None
 
     def is_touched(self, name: str) -> bool:
-        """Whether a field differs from what was stored when the page was shown, as its ``stored.`` field says."""
-        return self.form_value(name).strip() != self.form.get(f"stored.{name}")
+        """Whether a field was sent and differs from what was stored when the page was shown (its ``stored.`` field)."""
+        return name in self.form and self.form_value(name).strip() != self.form.get(f"stored.{name}")
 
 
 @dataclass(frozen=True, slots=True)
