@@ -1,11 +1,15 @@
 """Saved views: filters of a list by name, each person's own."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from urllib.parse import parse_qsl
 
 import pytest
 
+from almoner.dashboard import store_views
+from almoner.dashboard.domain import SavedView
 from almoner.dashboard.record_lists import LISTS
+from almoner.dashboard.view_pages import MOST_VIEWS
 from tests.support.console import entries
 from tests.support.members import Desk, desk
 from tests.support.service import Service, Tenant
@@ -114,3 +118,22 @@ async def test_a_form_that_is_sent_twice_or_changes_nothing_is_recorded_once(
         assert (await finance.post(path, name=name)).headers["location"].endswith("?done=renamed")
     for action in ("saved_view.created", "saved_view.renamed"):
         assert await entries(service, action, tenant.partner) == 1, action
+
+
+async def test_the_last_view_that_is_allowed_can_be_sent_twice(finance: Desk, service: Service, tenant: Tenant) -> None:
+    assert finance.person is not None
+    async with service.db.write() as tx:
+        for number in range(MOST_VIEWS - 1):
+            view = SavedView(tx.new_id(), "/donations", f"View {number}", FILTERS)
+            await store_views.insert_saved_view(tx, tenant.partner, finance.person.id, view)
+    answers = [await save(finance, name) for name in ("Last", "Last", "One too many")]
+    assert answers == [303, 303, 422]
+    assert f"limit of {MOST_VIEWS} views" in finance.text()
+
+
+async def test_a_double_click_saves_one_view(finance: Desk, service: Service, tenant: Tenant) -> None:
+    await finance.get(f"{finance.home}/donations?{FILTERS}")
+    form = {"list": "/donations", "name": "Twice", "filter_status": "CANCELLED"}
+    both = await asyncio.gather(*(finance.post(f"{finance.home}/views", form) for _ in range(2)))
+    assert [one.status_code for one in both] == [303, 303]
+    assert await entries(service, "saved_view.created", tenant.partner) == 1

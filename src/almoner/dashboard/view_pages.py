@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
 from almoner.access.accounts.page_texts import build_page_texts
+from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard import store_views
 from almoner.dashboard.domain import RecordList, SavedView, has_scope
@@ -52,9 +53,8 @@ class SavedViewPages:
             declared = self._list_of(visitor, visitor.form_value("list"))
             query, name = _query(declared, visitor), _name(visitor)
             async with self._context.db.write() as tx:
-                views = await store_views.list_saved_views(tx, partner_from_request(visitor), visitor.person.id)
                 unsaved = SavedView(tx.new_id(), declared.path, name, query)
-                problem = await self._save(tx, visitor, unsaved, len(views))
+                problem = await self._save(tx, visitor, unsaved)
             if not problem:
                 return redirect_to(f"{visitor.portal.home}{declared.path}?{query}")
         async with self._context.db.read() as tx:
@@ -92,19 +92,20 @@ class SavedViewPages:
                 await self._record(tx, visitor, "saved_view.deleted", view)
         return redirect_to(f"{visitor.portal.home}{PATH}?done=deleted")
 
-    async def _save(self, tx: Tx, visitor: SignedInRequest, view: SavedView, stored: int) -> str:
+    async def _save(self, tx: Tx, visitor: SignedInRequest, view: SavedView) -> str:
         """Store the view; returns the catalogue key of the problem, empty if it is stored."""
         if not view.name:
             return "dashboard.views.problem.unnamed"
         if not view.query:
             return "dashboard.views.problem.unfiltered"
-        if stored >= MOST_VIEWS:
-            return "dashboard.views.problem.limit"
         partner, person_id = partner_from_request(visitor), visitor.person.id
+        await people.get_for_update(tx, visitor.realm, person_id)  # one view at a time
+        known = await store_views.list_saved_views(tx, partner, person_id)
+        if any(replace(one, id=view.id) == view for one in known):
+            return ""  # the form was submitted twice
+        if len(known) >= MOST_VIEWS:
+            return "dashboard.views.problem.limit"
         if not await store_views.insert_saved_view(tx, partner, person_id, view):
-            known = await store_views.list_saved_views(tx, partner, person_id)
-            if any(replace(one, id=view.id) == view for one in known):
-                return ""  # the form was submitted twice
             return "dashboard.views.problem.taken"
         await self._record(tx, visitor, "saved_view.created", view)
         return ""
