@@ -1,6 +1,6 @@
 """Webhook endpoints: their health, their deliveries with each response, and developers' actions."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from http import HTTPStatus
 from typing import Final, get_args
 
@@ -56,7 +56,7 @@ class WebhookPages:
             self._context,
             visitor,
             "webhooks.html",
-            endpoints=await self._endpoints(visitor),
+            endpoints=[one async for records in self._endpoint_pages(visitor) for one in records],
             message=_DONE.get(visitor.query.get("done", "")),
         )
 
@@ -172,18 +172,23 @@ class WebhookPages:
         """The endpoint named in the URL, without its secret. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.portal.home}{PATH}/").split("/")[0]
         self._context.parse_id("webhooksubscription", name)
-        found = next((one for one in await self._endpoints(visitor) if one["id"] == name), None)
-        if found is None:
-            raise NotFound
-        return found
+        return await find_record(self._endpoint_pages(visitor), name)
 
-    async def _endpoints(self, visitor: SignedInRequest) -> Sequence[Record]:
-        """All endpoints, without their secrets."""
-        pages = iterate_pages(lambda asked: self._calls.list_page(visitor, _CALL, asked), [])
-        return [one async for records in pages for one in records]
+    def _endpoint_pages(self, visitor: SignedInRequest) -> AsyncIterator[Sequence[Record]]:
+        """All endpoints, without their secrets, page by page."""
+        return iterate_pages(lambda asked: self._calls.list_page(visitor, _CALL, asked), [])
 
     def _secret(self, visitor: SignedInRequest, endpoint: Record) -> Response:
         return render_page(self._context, visitor, "webhook_secret.html", endpoint=endpoint)
+
+
+async def find_record(pages: AsyncIterator[Sequence[Record]], record_id: str) -> Record:
+    """The record with this ID; no page after it is read. Raises NotFound."""
+    async for records in pages:
+        for one in records:
+            if one["id"] == record_id:
+                return one
+    raise NotFound
 
 
 def _event_groups(texts: PageTexts, *, personal: bool) -> dict[str, list[str]]:
