@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, Literal
 
 from markupsafe import Markup
@@ -113,8 +114,7 @@ class ActionPages:
             sent = bool(visitor.form) and not is_preview_request(visitor)
             if sent:
                 try:
-                    done = await self._perform(action, visitor)
-                    if done is not None:
+                    if done := await self._perform(action, visitor):
                         return redirect_to(visitor.portal.home + done)
                 except IncorrectParams as error:
                     problems = problems_by_field(error, "what")
@@ -134,11 +134,14 @@ class ActionPages:
 
         return answer
 
-    async def _perform(self, action: ConsoleAction, visitor: SignedInRequest) -> str | None:
-        """Perform the action, unless its page is closed; the path to redirect to."""
+    async def _perform(self, action: ConsoleAction, visitor: SignedInRequest) -> str:
+        """Perform the action once for each form; the path to redirect to, empty if the page is closed."""
         async with self._context.db.write() as tx:
-            page = await action.describe(tx, visitor)
-            return None if page.closed else await action.perform(tx, visitor, parse_form_values(visitor, page.fields))
+            return await visitor.apply_form_once(tx, partial(self._apply, tx, action, visitor), str)
+
+    async def _apply(self, tx: Tx, action: ConsoleAction, visitor: SignedInRequest) -> str:
+        page = await action.describe(tx, visitor)
+        return "" if page.closed else await action.perform(tx, visitor, parse_form_values(visitor, page.fields))
 
 
 def build_security_email_preview(kind: Kind, partner_name: str) -> tuple[str, Markup]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Final, get_args
 
 from starlette.responses import Response
@@ -78,12 +79,17 @@ class PartnerKeyPages:
         if kind is None:
             raise IncorrectParams("kind: select a key type")
         scopes = frozenset(entered_values["scopes"].replace(",", " ").split())
-        async with self._context.db.write() as tx:
-            by = self._context.audit_context(visitor)
+
+        async def create(tx: Tx) -> tuple[str, str]:
+            by, name = self._context.audit_context(visitor), entered_values["name"]
             key, secret = await api_keys.create(
-                tx, Partner(account.id), by, kind, entered_values["name"], scopes, is_created_by_administrator=True
+                tx, Partner(account.id), by, kind, name, scopes, is_created_by_administrator=True
             )
-        return await self._secret(visitor, account, f"Key {key.name} was created", secret)
+            return key.name, secret
+
+        async with self._context.db.write() as tx:
+            name, secret = await visitor.apply_form_once(tx, partial(create, tx), tuple[str, str])
+        return await self._secret(visitor, account, f"Key {name} was created", secret)
 
     async def rotate(self, visitor: SignedInRequest) -> Response:
         """Show a form that asks how long the old key stays valid, then the secret of the new key.
@@ -114,11 +120,16 @@ class PartnerKeyPages:
     async def _rotate(self, visitor: SignedInRequest, overlap: str) -> Response:
         if not (overlap.isascii() and overlap.isdecimal() and len(overlap) <= 3):
             raise IncorrectParams("overlap: enter a number of hours, for example 24")
-        async with self._context.db.write() as tx:
-            account, old = await get_partner_from_url(tx, visitor), await get_api_key_from_url(tx, visitor)
-            by = self._context.audit_context(visitor)
+
+        async def rotate(tx: Tx) -> tuple[str, str]:
+            by, old = self._context.audit_context(visitor), await get_api_key_from_url(tx, visitor)
             key, secret = await api_keys.rotate(tx, by, old, timedelta(hours=int(overlap)), may_grant_donor_data=True)
-        return await self._secret(visitor, account, f"Key {key.name} was replaced", secret)
+            return key.name, secret
+
+        async with self._context.db.write() as tx:
+            account = await get_partner_from_url(tx, visitor)
+            name, secret = await visitor.apply_form_once(tx, partial(rotate, tx), tuple[str, str])
+        return await self._secret(visitor, account, f"Key {name} was replaced", secret)
 
     async def _secret(self, visitor: SignedInRequest, account: PartnerAccount, title: str, secret: str) -> Response:
         return await self._context.render_console_page(

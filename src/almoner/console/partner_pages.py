@@ -1,6 +1,7 @@
 """Pages about partners: list and create partners, and view their settings, keys and members."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from starlette.responses import Response
@@ -30,7 +31,7 @@ from almoner.console.partner_view_pages import PartnerViewPages
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.kit.errors import NotFound
 from almoner.kit.rates import RequestRate
-from almoner.platform.database.transactions import Partner
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.files.images import Image
 from almoner.platform.pages.record_tables import Column, Filter, LabelledValue
 from almoner.validation.applications.configurations import service as configurations
@@ -119,23 +120,28 @@ class _PartnerPages:
         )
 
     async def _create(self, visitor: SignedInRequest, name: str) -> Response:
-        by = self._context.audit_context(visitor)
         async with self._context.db.write() as tx:
-            account = await partners.create(tx, name)
-            scope, text = Partner(account.id), tx.ids.encode("partner", account.id)
-            await self._context.record_audit_entry(tx, visitor, account.id, "partner.added", text)
-            await configurations.create_default(tx, scope)
-            _, secret = await api_keys.create(tx, scope, by, "secret", "first", frozenset(), may_grant_donor_data=True)
-            _, publishable = await api_keys.create(tx, scope, by, "publishable", "first", frozenset())
-            path = partner_page_path(tx, account)
+            text, secret, publishable = await visitor.apply_form_once(
+                tx, partial(self._create_with_keys, tx, visitor, name), tuple[str, str, str]
+            )
         return await self._context.render_console_page(
             visitor,
             "partner_secret.html",
             title=f"Partner {name} was created",
-            path=path,
+            path=f"{PATH}/{text}",
             partner=name,
             secrets=[("Partner", text), ("Secret key", secret), ("Publishable key", publishable)],
         )
+
+    async def _create_with_keys(self, tx: Tx, visitor: SignedInRequest, name: str) -> tuple[str, str, str]:
+        """Create the partner; returns its ID, its secret key and its publishable key."""
+        by, account = self._context.audit_context(visitor), await partners.create(tx, name)
+        scope, text = Partner(account.id), tx.ids.encode("partner", account.id)
+        await self._context.record_audit_entry(tx, visitor, account.id, "partner.added", text)
+        await configurations.create_default(tx, scope)
+        _, secret = await api_keys.create(tx, scope, by, "secret", "first", frozenset(), may_grant_donor_data=True)
+        _, publishable = await api_keys.create(tx, scope, by, "publishable", "first", frozenset())
+        return text, secret, publishable
 
     async def logo(self, visitor: SignedInRequest) -> Response:
         """Upload a logo."""

@@ -4,6 +4,7 @@ The view is read-only and limited in time, requires a reason, and the partner is
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -40,10 +41,7 @@ class PartnerViewPages:
         if visitor.form:
             try:
                 async with self._context.db.write() as tx:
-                    account = await get_partner_from_url(tx, visitor)
-                    by = self._context.audit_context(visitor)
-                    await partner_views.begin_partner_view(tx, by, visitor.person, Partner(account.id), reason)
-                    name = tx.ids.encode("partner", account.id)
+                    name = await visitor.apply_form_once(tx, partial(self._begin_view, tx, visitor, reason), str)
                 return redirect_to(f"{MEMBERS_HOME}/{name}{DASHBOARD_HOME}")
             except IncorrectParams as error:
                 problems = problems_by_field(error, "reason")
@@ -60,6 +58,13 @@ class PartnerViewPages:
             problems=problems,
             refused="",
         )
+
+    async def _begin_view(self, tx: Tx, visitor: SignedInRequest, reason: str) -> str:
+        """Begin the view; returns the partner's ID."""
+        account = await get_partner_from_url(tx, visitor)
+        by = self._context.audit_context(visitor)
+        await partner_views.begin_partner_view(tx, by, visitor.person, Partner(account.id), reason)
+        return tx.ids.encode("partner", account.id)
 
     def _end_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:

@@ -1,6 +1,7 @@
 """The page of a review case, and all actions on the case except decisions."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -111,24 +112,28 @@ class CasePages:
         """Claim the oldest unclaimed case, and open it. An older verification or flag is opened instead."""
         if not visitor.form:
             return redirect_to(visitor.portal.home + REVIEWS)
-        by = self._context.operator_id(visitor)
-        after = parse_time_cursor(visitor.form_value("after") or None)
         for _ in range(_TRIES):
             async with self._context.db.write() as tx:
-                free = await reviews.list_open_reviews(tx, ReviewFilters(free_for=by), 1)
-                beside = await find_next_waiting_item(tx, by, after)
-                if beside is not None and (not free or beside.since < free[0].asked_at):
-                    return redirect_to(visitor.portal.home + waiting_item_path(tx, beside))
-                if not free:
-                    return redirect_to(f"{visitor.portal.home}{REVIEWS}")
-                taken = await reviews.claim_next_review(tx, ReviewFilters(), by, self._handlers)
-                if taken is not None:
-                    name = tx.ids.encode(ID_TYPES[taken.subject.kind], taken.subject.id)
-                    await self._context.record_audit_entry(
-                        tx, visitor, taken.subject.partner_id, "review.viewed", name, held=True
-                    )
-                    return redirect_to(f"{visitor.portal.home}{REVIEWS}/{name}?done=claimed")
+                path = await visitor.apply_form_once(tx, partial(self._claim_next_case, tx, visitor), str)
+            if path:
+                return redirect_to(visitor.portal.home + path)
         return redirect_to(f"{visitor.portal.home}{REVIEWS}")
+
+    async def _claim_next_case(self, tx: Tx, visitor: SignedInRequest) -> str:
+        """Claim a case; returns the path to redirect to, empty if another operator was faster."""
+        by = self._context.operator_id(visitor)
+        free = await reviews.list_open_reviews(tx, ReviewFilters(free_for=by), 1)
+        beside = await find_next_waiting_item(tx, by, parse_time_cursor(visitor.form_value("after") or None))
+        if beside is not None and (not free or beside.since < free[0].asked_at):
+            return waiting_item_path(tx, beside)
+        if not free:
+            return REVIEWS
+        taken = await reviews.claim_next_review(tx, ReviewFilters(), by, self._handlers)
+        if taken is None:
+            return ""
+        name = tx.ids.encode(ID_TYPES[taken.subject.kind], taken.subject.id)
+        await self._context.record_audit_entry(tx, visitor, taken.subject.partner_id, "review.viewed", name, held=True)
+        return f"{REVIEWS}/{name}?done=claimed"
 
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show the review case.

@@ -16,7 +16,7 @@ from almoner.dashboard.domain import PERSONAL, RECEIPT_SENDERS, REFUNDERS, has_s
 from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient, Record
 from almoner.dashboard.record_lists import DONATIONS
 from almoner.dashboard.record_pages import RecordPages
-from almoner.dashboard.rendering import new_idempotency_key, render_page
+from almoner.dashboard.rendering import render_page
 from almoner.dashboard.timelines import donation_timeline
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.reassignments.domain import UnknownOrganisation
@@ -97,7 +97,7 @@ class DonationPages:
                         visitor,
                         f"/v1/donations/{donation['id']}/refund",
                         {"amount": minor},
-                        idempotency_key=visitor.form_value("form_key")[:100] or None,
+                        idempotency_key=visitor.form_key,
                     )
                     return redirect_to(f"{visitor.portal.home}{DONATIONS.path}/{donation['id']}?done=refunded")
                 except ApiCallRejected as refused:
@@ -112,7 +112,6 @@ class DonationPages:
             left=most,
             limited=most < _refundable_minor(donation),
             typed=visitor.form_value("amount") or formats.format_amount_without_currency(most, currency, locale),
-            form_key=new_idempotency_key(),
             problems=problems,
         )
 

@@ -75,12 +75,18 @@ class ExportPages:
         if declared is None:
             raise NotFound
         async with self._context.db.write() as tx:
-            export = await exports.request_export(tx, visitor, declared, query)
-            if export is not None:
-                await self._record(tx, visitor, "csv_export.requested", export)
-        if export is None:
+            done = await visitor.apply_form_once(tx, partial(self._request_export, tx, visitor, declared, query), str)
+        if not done:
             return await self._render(visitor, declared, query, problem="dashboard.exports.problem.limit")
-        return redirect_to(f"{visitor.path}?done=requested")
+        return redirect_to(f"{visitor.path}?done={done}")
+
+    async def _request_export(self, tx: Tx, visitor: SignedInRequest, record_list: RecordList, query: str) -> str:
+        """Request the file; returns what was done, empty if the partner has reached the limit."""
+        export = await exports.request_export(tx, visitor, record_list, query)
+        if export is None:
+            return ""
+        await self._record(tx, visitor, "csv_export.requested", export)
+        return "requested"
 
     async def _record(self, tx: Tx, visitor: SignedInRequest, action: str, export: CsvExport) -> None:
         by = self._context.audit_context(visitor)

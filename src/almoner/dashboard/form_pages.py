@@ -35,7 +35,7 @@ from almoner.dashboard.record_forms import (
 from almoner.dashboard.record_lists import CONFIGURATIONS, ORGANISATIONS
 from almoner.dashboard.record_locks import ensure_state_unchanged, read_state
 from almoner.dashboard.record_pages import RecordPages
-from almoner.dashboard.rendering import new_idempotency_key, render_page
+from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import PreconditionFailed
 from almoner.platform.database.transactions import Tx
 
@@ -87,9 +87,7 @@ class RecordFormPages:
                 body, problems = parse_form(form.fields, typed, blank, texts)
                 if not problems:
                     try:
-                        made = await self._calls.post(
-                            visitor, record_list.call, body, idempotency_key=_form_key(visitor)
-                        )
+                        made = await self._calls.post(visitor, record_list.call, body, idempotency_key=visitor.form_key)
                         return redirect_to(f"{visitor.portal.home}{record_list.path}/{made['id']}?done=new")
                     except ApiCallRejected as refused:
                         problems = _form_problems(refused, form.fields, texts)
@@ -150,7 +148,7 @@ class RecordFormPages:
         """Call the API. ``precondition``: of a PATCH. Raises ApiCallRejected."""
         path, body = f"{record_list.call}/{record['id']}", {**action.sets, **body}
         if action.method == "POST":
-            await self._calls.post(visitor, f"{path}/{action.path}", body, idempotency_key=_form_key(visitor))
+            await self._calls.post(visitor, f"{path}/{action.path}", body, idempotency_key=visitor.form_key)
         elif body:
             await self._calls.patch(visitor, path, body, precondition=precondition)
 
@@ -183,7 +181,6 @@ class RecordFormPages:
             typed=entered_values,
             choices={field.member: await self._choices(visitor, field, entered_values) for field in fields},
             find=visitor.form_value(_FIND).strip()[:500],
-            form_key=new_idempotency_key(),
             problems=problems,
             shows_frames=facts["declared"].preview,
             **facts,
@@ -236,10 +233,6 @@ def _described(organisation: Record) -> str:
 def _is_sent(visitor: SignedInRequest) -> bool:
     """Whether the form was submitted, not just reloaded for a search."""
     return bool(visitor.form) and visitor.form_value("do") != _FIND
-
-
-def _form_key(visitor: SignedInRequest) -> str | None:
-    return visitor.form_value("form_key")[:100] or None
 
 
 def _concurrency_problems(changed: Sequence[str], fields: Sequence[FormField], texts: PageTexts) -> Problems:

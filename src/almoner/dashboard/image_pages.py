@@ -13,7 +13,7 @@ from almoner.access.accounts.page_texts import join_reasons_as_english
 from almoner.dashboard.domain import RecordList, roles_with_scope
 from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient
 from almoner.dashboard.record_pages import RecordPages
-from almoner.dashboard.rendering import new_idempotency_key, render_page
+from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import ContentTooLarge, Problem
 from almoner.platform.http import uploads
 from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration
@@ -65,14 +65,13 @@ class RecordImagePages:
 
     async def _send(self, visitor: SignedInRequest, record_list: RecordList, received: ReceivedUpload) -> Response:
         record = await self._records.get_record(visitor, record_list)
-        path, key = (
-            f"{record_list.call}/{record['id']}/{record_list.image}",
-            visitor.form_value("form_key")[:100] or None,
-        )
+        path = f"{record_list.call}/{record['id']}/{record_list.image}"
         try:
             content = received.get_uploaded_file().content
             content.seek(0)
-            await self._calls.upload_file(visitor, path, content.read(), record_list.image, idempotency_key=key)
+            await self._calls.upload_file(
+                visitor, path, content.read(), record_list.image, idempotency_key=visitor.form_key
+            )
         except (ApiCallRejected, Problem) as refused:
             reasons = refused.reasons or (str(refused),)
             return await self._form(visitor, record_list, {"image": join_reasons_as_english(reasons)})
@@ -88,7 +87,6 @@ class RecordImagePages:
             status=422 if problems else 200,
             declared=record_list,
             record=await self._records.get_record(visitor, record_list),
-            form_key=new_idempotency_key(),
             problems=problems or {},
         )
 

@@ -1,7 +1,9 @@
 """API calls that the dashboard makes for a member, so that the API alone decides what a member may see and do."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from secrets import token_hex
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
@@ -11,15 +13,19 @@ from starlette.exceptions import HTTPException
 
 from almoner.access.people.domain import Person, Realm
 from almoner.dashboard.domain import scopes_for_roles
+from almoner.kit.errors import OriginalCallInProgress
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.caller import SECRET, Caller
 from almoner.platform.http.endpoints import Method
+from almoner.platform.http.replies import Reply
 from almoner.platform.http.service import ApiApplication
 
 Record = dict[str, Any]
 """A record as the API returns it, with wire names."""
 
 _MAX_PAGE: Final = 100
+_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
+"""Seconds to wait while the same form, submitted twice at once, is being applied."""
 
 
 class ApiCallRejected(HTTPException):
@@ -173,7 +179,8 @@ class MemberApiClient:
             member.person.id, Partner(member.realm.id), SECRET, scopes_for_roles(member.person.roles), is_member=True
         )
         headers = {"content-type": media_type, **({"idempotency-key": key} if key else {})}
-        reply = await self._api.handle_member_call(
+        call = partial(
+            self._api.handle_member_call,
             caller,
             method,
             path,
@@ -183,11 +190,23 @@ class MemberApiClient:
             ip_address=member.ip_address,
             precondition=precondition,
         )
-        answer: Record = msgspec.json.decode(reply.body) if reply.body else {}
+        reply = await call()
+        for pause in _PAUSES:
+            if reply.status < 400 or _problem(reply)["code"] != OriginalCallInProgress.code:
+                break
+            await asyncio.sleep(pause)
+            reply = await call()
         if reply.status >= 400:
-            problem = answer["error"]
+            problem = _problem(reply)
             raise ApiCallRejected(reply.status, problem["code"], problem["reasons"] or [problem["message"]])
+        answer: Record = msgspec.json.decode(reply.body) if reply.body else {}
         return answer
+
+
+def _problem(reply: Reply) -> Record:
+    """The problem in the response to a rejected call."""
+    problem: Record = msgspec.json.decode(reply.body)["error"]
+    return problem
 
 
 async def iterate_pages(

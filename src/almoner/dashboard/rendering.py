@@ -1,7 +1,6 @@
 """Render the dashboard's pages for the signed-in member, in their language and time zone."""
 
 from datetime import datetime
-from secrets import token_urlsafe
 from typing import Any, Final
 
 from starlette.responses import Response
@@ -50,8 +49,3 @@ def render_page(
         script=True,
         **facts,
     )
-
-
-def new_idempotency_key() -> str:
-    """An idempotency key for one form: it is applied once, however often it is submitted."""
-    return token_urlsafe(16)

@@ -68,9 +68,8 @@ class WebhookPages:
         problems: dict[str, Markup] = {}
         if visitor.form:
             try:
-                made = await self._calls.post(
-                    visitor, _CALL, {"url": visitor.form_value("url").strip(), "events": chosen}
-                )
+                body = {"url": visitor.form_value("url").strip(), "events": chosen}
+                made = await self._calls.post(visitor, _CALL, body, idempotency_key=visitor.form_key)
                 return self._secret(visitor, made)
             except ApiCallRejected as refused:
                 problems = _form_problems(refused, texts)
@@ -126,7 +125,8 @@ class WebhookPages:
             start = convert_day_to_start_timestamp(visitor.form_value("start").strip(), zone)
             body = {"failedOnly": visitor.form_value("failed_only") == "yes", **({"startDate": start} if start else {})}
             try:
-                scheduled = (await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/replay", body))["scheduled"]
+                path, key = f"{_CALL}/{endpoint['id']}/replay", visitor.form_key
+                scheduled = (await self._calls.post(visitor, path, body, idempotency_key=key))["scheduled"]
             except ApiCallRejected as refused:
                 problems = {"start": join_reasons_as_english(refused.reasons)}
         return render_page(
@@ -145,7 +145,8 @@ class WebhookPages:
         endpoint = await self._endpoint(visitor)
         if not visitor.form:
             return render_page(self._context, visitor, "webhook_rotate.html", endpoint=endpoint)
-        return self._secret(visitor, await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/rotate-secret"))
+        path, key = f"{_CALL}/{endpoint['id']}/rotate-secret", visitor.form_key
+        return self._secret(visitor, await self._calls.post(visitor, path, idempotency_key=key))
 
     async def delete(self, visitor: SignedInRequest) -> Response:
         """Delete the endpoint after confirmation."""
@@ -160,7 +161,7 @@ class WebhookPages:
         here = f"{visitor.portal.home}{PATH}/{endpoint['id']}"
         match visitor.form_value("do"):
             case "test":
-                await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/test")
+                await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/test", idempotency_key=visitor.form_key)
                 return redirect_to(f"{here}?done=tested")
             case "resume":
                 await self._calls.patch(visitor, f"{_CALL}/{endpoint['id']}", {"status": "active"})

@@ -1,16 +1,17 @@
 """Idempotency keys (spec 8, settled 8, architecture 5): successful responses are stored for 21 days with their effect.
 
-There are two ways into the same table. ``acquire_claim`` and ``complete_claim`` enclose an ordinary write transaction.
-A hot write includes ``CLAIM`` and ``COMPLETE`` in its one statement and reads the outcome with
+There are three ways into the same table. ``acquire_claim`` and ``complete_claim`` enclose an ordinary write
+transaction. A hot write includes ``CLAIM`` and ``COMPLETE`` in its one statement and reads the outcome with
 ``IdempotencyClaim.raise_for_outcome``. Either way the unique key is the guarantee: a concurrent identical request that
-passed the look-up fails on it and is run again by the endpoint layer, which then finds the stored response.
+passed the look-up fails on it and is run again by the endpoint layer, which then finds the stored response. Pages that
+make no API call use ``apply_form_once``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import asyncpg
@@ -27,6 +28,8 @@ from almoner.platform.jobs.background_tasks import TaskRegistry
 LIFETIME: Final = timedelta(days=21)  # spec 8
 HEADER: Final = "idempotency-key"
 _CONSTRAINT: Final = "idempotency_response_key"
+
+T = TypeVar("T")
 
 _canonical = msgspec.json.Encoder(order="sorted")
 
@@ -185,6 +188,39 @@ async def complete_claim(
         return
     values = claim.claim_sql_parameters(tx, response_body) | audit.entry_sql_parameters(audit_entry)
     await tx.execute(_COMPLETE.sql, *_COMPLETE.ordered_arguments(values))
+
+
+async def apply_form_once(
+    tx: Tx, partner: Partner, form_secret: bytes, apply: Callable[[], Awaitable[T]], result_type: type[T]
+) -> T:
+    """Apply a page's form and store the result, or return the stored result if the form was applied before.
+
+    Waits while an identical form is being applied. An empty result is not stored. ``form_secret``: identifies the form.
+    The server does not store it, and the result, which may contain a secret that is shown once, cannot be decrypted
+    without it.
+    """
+    key_hash = tx.vault.keyed_hash("form", partner.id.bytes + form_secret)
+    await tx.execute("select pg_advisory_xact_lock($1)", int.from_bytes(key_hash[:8], signed=True))
+    stored = await tx.fetchval(
+        "select response from idempotency_response where partner_id = $1 and key_hash = $2", partner.id, key_hash
+    )
+    vault = Vault(tx.vault.keyed_hash("form-result", form_secret))
+    if stored is not None:
+        return msgspec.json.decode(vault.decrypt(stored, context="form", associated_data=key_hash), type=result_type)
+    if result := await apply():
+        await tx.execute(
+            """
+            insert into idempotency_response
+                (partner_id, key_hash, route, fingerprint, response, created_at, expires_at)
+            values ($1, $2, 'form', $2, $3, $4, $5)
+            """,
+            partner.id,
+            key_hash,
+            vault.encrypt(msgspec.json.encode(result), context="form", associated_data=key_hash),
+            tx.now,
+            tx.now + LIFETIME,
+        )
+    return result
 
 
 def is_claim_conflict(error: BaseException) -> bool:

@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
 from http import HTTPStatus
+from secrets import token_urlsafe
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
+import msgspec
 from starlette.datastructures import FormData, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -55,8 +57,9 @@ from almoner.access.sign_ins.domain import (
 )
 from almoner.kit.errors import NotFound, Problem, ServiceUnavailable
 from almoner.kit.ids import RecordIdCodec
+from almoner.platform import idempotency
 from almoner.platform.audit import log as audit
-from almoner.platform.database.transactions import Database, Partner
+from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.errors import headers_of_problem, http_status_of_problem
 from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration
 from almoner.platform.pages import formats, link_sessions
@@ -69,7 +72,9 @@ from almoner.platform.pages.translations import Language
 SECOND_FACTOR: Final = "/second-factor"
 """The page to which people are redirected who must set up a second factor."""
 
-_NOT_ENTERED: Final = frozenset({CSRF_FIELD, "do", "form_key", "version"})
+_FORM_KEY: Final = "form_key"
+"""The field with the key that each form has when it is shown: a form that is submitted again is applied once."""
+_NOT_ENTERED: Final = frozenset({CSRF_FIELD, "do", _FORM_KEY, "version"})
 """The names of hidden fields and buttons."""
 _VIEW_REFUSED: Final = "Not part of the view"
 _VIEW_REFUSED_TEXT: Final = (
@@ -78,6 +83,7 @@ _VIEW_REFUSED_TEXT: Final = (
 )
 
 Choice = TypeVar("Choice", bound=str)
+T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -126,6 +132,22 @@ class SignedInRequest:
     def form_value(self, name: str) -> str:
         """The value of a field in the form they posted, as typed; empty if it is missing."""
         return form_value(self.form, name)
+
+    @property
+    def form_key(self) -> str | None:
+        """The key of the posted form, which is the same if the form is submitted again; None without one."""
+        return self.form_value(_FORM_KEY)[:100] or None
+
+    async def apply_form_once(self, tx: Tx, apply: Callable[[], Awaitable[T]], result_type: type[T]) -> T:
+        """Apply the posted form, or return the first result if it was submitted again with the same entries.
+
+        An empty result is not stored. A form without a key is applied each time.
+        """
+        if self.form_key is None:
+            return await apply()
+        entered = [(name, str(value)) for name, value in self.form.multi_items() if name != CSRF_FIELD]
+        form_secret = self.sign_in.id.bytes + msgspec.json.encode([self.path, entered])
+        return await idempotency.apply_form_once(tx, Partner(self.realm.id), form_secret, apply, result_type)
 
     @property
     def has_entered_values(self) -> bool:
@@ -457,7 +479,7 @@ class PageGuard:
         passkeys: bool = False,
         **context: Any,
     ) -> Response:
-        """Render a page in the signed-in layout, with ``csrf`` and ``desk`` in its context.
+        """Render a page in the signed-in layout, with ``csrf``, ``form_key`` and ``desk`` in its context.
 
         Without a language it is in English.
         """
@@ -469,6 +491,7 @@ class PageGuard:
             passkeys=passkeys,
             desk=self._portal(visitor, reader),
             csrf=visitor.csrf,
+            form_key=token_urlsafe(16),
             problems=problems,
             **context,
         )

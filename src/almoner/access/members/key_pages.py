@@ -1,8 +1,11 @@
 """Pages on which owners and developers create, rotate and revoke API keys."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Final
+from uuid import UUID
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -21,6 +24,7 @@ from almoner.access.keys.service import NoSuchKey
 from almoner.access.members.service import api_keys
 from almoner.access.members.views import english_problems_by_field
 from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http.caller import ALL_SCOPES, NAMED_ONLY, PERSONAL
 from almoner.platform.pages import formats
 
@@ -75,22 +79,9 @@ class ApiKeyPages:
         if visitor.form:
             typed = _read_form(visitor)
             try:
-                async with self._context.db.write() as tx:
-                    kind = _read_kind(visitor, typed.kind)
-                    created = await api_keys.create(
-                        tx,
-                        partner_from_request(visitor),
-                        self._context.audit_context(visitor),
-                        kind,
-                        typed.name,
-                        typed.scopes,
-                        lifetime=_LIFETIMES[typed.expires],
-                        may_grant_donor_data=visitor.person.has_role("owner"),
-                    )
+                return await self._show_secret(visitor, texts, partial(self._create, visitor, typed))
             except IncorrectParams as error:
                 problems = _creation_problems(error, typed, texts)
-            else:
-                return self._secret(visitor, texts, *created)
         return self._show(
             visitor,
             texts,
@@ -106,6 +97,18 @@ class ApiKeyPages:
             scope_groups=_scope_groups(sandbox=self._context.db.deployment.sandbox),
             by_owner=visitor.person.has_role("owner"),
             problems=problems,
+        )
+
+    async def _create(self, visitor: SignedInRequest, typed: ApiKeyForm, tx: Tx) -> tuple[ApiKey, str]:
+        return await api_keys.create(
+            tx,
+            partner_from_request(visitor),
+            self._context.audit_context(visitor),
+            _read_kind(visitor, typed.kind),
+            typed.name,
+            typed.scopes,
+            lifetime=_LIFETIMES[typed.expires],
+            may_grant_donor_data=visitor.person.has_role("owner"),
         )
 
     async def rotate_or_revoke(self, visitor: SignedInRequest) -> Response:
@@ -139,15 +142,12 @@ class ApiKeyPages:
             case "rotate":
                 if not typed.overlap.isdecimal() or len(typed.overlap) > 3:
                     raise IncorrectParams("overlap: enter a number of hours, for example 24")
-                async with self._context.db.write() as tx:
-                    made = await api_keys.rotate(
-                        tx,
-                        by,
-                        key,
-                        timedelta(hours=int(typed.overlap)),
-                        may_grant_donor_data=visitor.person.has_role("owner"),
-                    )
-                return self._secret(visitor, texts, *made)
+                overlap, by_owner = timedelta(hours=int(typed.overlap)), visitor.person.has_role("owner")
+                return await self._show_secret(
+                    visitor,
+                    texts,
+                    lambda tx: api_keys.rotate(tx, by, key, overlap, may_grant_donor_data=by_owner),
+                )
             case "revoke":
                 async with self._context.db.write() as tx:
                     await api_keys.revoke(tx, by, key)
@@ -155,7 +155,18 @@ class ApiKeyPages:
             case _:
                 raise NotFound
 
-    def _secret(self, visitor: SignedInRequest, texts: PageTexts, key: ApiKey, secret: str) -> Response:
+    async def _show_secret(
+        self, visitor: SignedInRequest, texts: PageTexts, make: Callable[[Tx], Awaitable[tuple[ApiKey, str]]]
+    ) -> Response:
+        """Make a key, once for each form, and show its secret."""
+
+        async def make_key(tx: Tx) -> tuple[UUID, str]:
+            key, secret = await make(tx)
+            return key.id, secret
+
+        async with self._context.db.write() as tx:
+            key_id, secret = await visitor.apply_form_once(tx, partial(make_key, tx), tuple[UUID, str])
+            key = await api_keys.get(tx, partner_from_request(visitor), key_id)
         return self._show(visitor, texts, "secret.html", key=self._facts(key, texts), secret=secret)
 
     def _show(

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, cast
 from uuid import UUID
 
@@ -121,20 +122,24 @@ class MemberPages:
         if visitor.form and not problems:
             try:
                 async with self._context.db.write() as tx:
-                    await service.invite_member(
-                        tx,
-                        partner_from_request(visitor),
-                        self._context.audit_context(visitor),
-                        typed.email,
-                        name=typed.name,
-                        user_name=typed.user_name,
-                        roles=visitor.checkbox_values("role", MEMBER_ROLES),
-                    )
+                    done = await visitor.apply_form_once(tx, partial(self._invite, tx, visitor, typed), str)
             except IncorrectParams as error:
                 problems = _refusal_texts(error, "user_name" if typed.user_name else "email", texts)
             else:
-                return redirect_to(f"{visitor.portal.home}/members?done=invited")
+                return redirect_to(f"{visitor.portal.home}/members?done={done}")
         return self._show(visitor, texts, "invite.html", typed=typed, roles=role_choices(texts), problems=problems)
+
+    async def _invite(self, tx: Tx, visitor: SignedInRequest, typed: InvitationForm) -> str:
+        await service.invite_member(
+            tx,
+            partner_from_request(visitor),
+            self._context.audit_context(visitor),
+            typed.email,
+            name=typed.name,
+            user_name=typed.user_name,
+            roles=visitor.checkbox_values("role", MEMBER_ROLES),
+        )
+        return "invited"
 
     async def member(self, visitor: SignedInRequest) -> Response:
         """Show one member and apply an owner's change to them."""
@@ -206,10 +211,15 @@ class MemberPages:
         if pressed not in actions:
             raise NotFound
         reported, act = actions[pressed]
-        async with self._context.db.write() as tx:
+
+        async def apply(tx: Tx) -> str:
             await act(tx)
+            return reported
+
+        async with self._context.db.write() as tx:
+            done = await visitor.apply_form_once(tx, partial(apply, tx), str)
         page = f"{visitor.portal.home}/members" if pressed == "remove" else visitor.path
-        return redirect_to(f"{page}?done={reported}")
+        return redirect_to(f"{page}?done={done}")
 
     async def _change_roles(self, tx: Tx, visitor: SignedInRequest, person_id: UUID) -> Person:
         partner, wanted = partner_from_request(visitor), visitor.checkbox_values("role", MEMBER_ROLES)

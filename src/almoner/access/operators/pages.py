@@ -1,6 +1,7 @@
 """Pages for administrators to manage operators, and for operators to manage their tokens."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
@@ -135,9 +136,8 @@ class _OperatorPages(_PageBase):
         if visitor.form:
             try:
                 async with self._db.write() as tx:
-                    by, roles = visitor.audit_context(tx.ids), visitor.checkbox_values("role", OPERATOR_ROLES)
-                    await service.add_operator(tx, by, visitor.form_value("email"), visitor.form_value("name"), roles)
-                return redirect_to(f"{visitor.portal.home}/operators?done=invited")
+                    done = await visitor.apply_form_once(tx, partial(self._invite, tx, visitor), str)
+                return redirect_to(f"{visitor.portal.home}/operators?done={done}")
             except UserNameTaken:
                 problems = {"email": "An operator with this email address already exists."}
             except IncorrectParams as error:
@@ -145,6 +145,11 @@ class _OperatorPages(_PageBase):
         typed = {"email": visitor.form_value("email"), "name": visitor.form_value("name")}
         held = visitor.checkbox_values("role", OPERATOR_ROLES)
         return self._show(visitor, "operator_new.html", typed=typed, roles=_ROLES, held=held, problems=problems)
+
+    async def _invite(self, tx: Tx, visitor: SignedInRequest) -> str:
+        by, roles = visitor.audit_context(tx.ids), visitor.checkbox_values("role", OPERATOR_ROLES)
+        await service.add_operator(tx, by, visitor.form_value("email"), visitor.form_value("name"), roles)
+        return "invited"
 
     async def operator(self, visitor: SignedInRequest) -> Response:
         """Show one operator and the actions on them."""
@@ -211,9 +216,14 @@ class _OperatorPages(_PageBase):
         }
         if (chosen := actions.get(visitor.form_value("do"))) is None:
             raise NotFound
+        reported, act = chosen
+
+        async def apply(tx: Tx) -> str:
+            return "entered" if isinstance(await act(tx), Approval) else reported
+
         async with self._db.write() as tx:
-            waiting = isinstance(await chosen[1](tx), Approval)
-        return redirect_to(f"{visitor.path}?done={'entered' if waiting else chosen[0]}")
+            done = await visitor.apply_form_once(tx, partial(apply, tx), str)
+        return redirect_to(f"{visitor.path}?done={done}")
 
     async def _update_details(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> Person | Approval:
         name, email = visitor.form_value("name").strip(), visitor.form_value("email").strip()
@@ -272,12 +282,18 @@ class _TokenPages(_PageBase):
     async def _make(self, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> Response:
         if not entered_values["days"].isdecimal() or len(entered_values["days"]) > 3:
             raise IncorrectParams("days: enter a number, for example 90")
-        async with self._db.write() as tx:
+
+        async def create(tx: Tx) -> tuple[UUID, str]:
             person = await people.get_for_update(tx, OPERATORS, visitor.person.id)
             life = domain.parse_token_lifetime(int(entered_values["days"]))
             token, secret = await service.create_token(
                 tx, visitor.audit_context(tx.ids), person, entered_values["name"], life
             )
+            return token.id, secret
+
+        async with self._db.write() as tx:
+            token_id, secret = await visitor.apply_form_once(tx, partial(create, tx), tuple[UUID, str])
+            token = await service.get_token(tx, token_id)
         return self._show(visitor, "token.html", token=self._token(token), secret=secret)
 
     async def _revoke(self, visitor: SignedInRequest) -> Response:
