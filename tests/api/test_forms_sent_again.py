@@ -9,13 +9,14 @@ import pytest
 
 from almoner.access.keys import service as keys
 from almoner.access.operators import service as operators
+from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.platform.crypto import DecryptionFailed
 from almoner.platform.observability import incidents
 from almoner.webhooks.subscriptions import service as webhook_subscriptions
 from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
-from tests.support.console import entries
+from tests.support.console import entries, upload
 from tests.support.members import Desk, desk
 from tests.support.operators import operator, signed_in
 from tests.support.service import Service, Tenant
@@ -204,6 +205,21 @@ async def test_a_partner_is_viewed_and_its_owners_are_emailed_once(
     viewed = await send_twice(admin, f"/operator/partners/{name}/view", reason="A member called about a refund.")
     assert [answer.status_code for answer in viewed] == [303, 303]
     assert await entries(service, "partner.viewed", tenant.partner) == 1
+
+
+async def test_a_bank_statement_is_uploaded_once(service: Service) -> None:
+    browser = await signed_in(service, await operator(service, "finance"))
+    path, form = "/operator/bank-statements/upload", {"form_key": factories.unique("form")}
+    first, again, other = [
+        await upload(browser, path, "may.xml", content, **form) for content in (b"<May/>", b"<May/>", b"<June/>")
+    ]
+    assert first == again != other
+    for page in (first, other):
+        upload_id = service.db.deployment.ids.decode("bankupload", page.rpartition("/")[2])
+        assert upload_id is not None
+        async with service.db.write() as tx:
+            await bank_statements.delete_upload(tx, upload_id)
+    await browser.close()
 
 
 async def test_a_csv_file_is_requested_once(service: Service, tenant: Tenant, owner: Desk) -> None:

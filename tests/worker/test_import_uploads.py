@@ -72,6 +72,16 @@ async def test_a_register_is_uploaded_and_imported(service: Service, admin: Brow
     assert "Unchanged" in words(admin)
 
 
+async def test_a_form_that_is_sent_twice_starts_one_import(service: Service, admin: Browser, tmp_path: Path) -> None:
+    content, again = published(tmp_path, 20), {**FIELDS, "form_key": "the-same-form"}
+    before = len(stored_files(service))
+    pages = [await upload(admin, f"{REGISTER}/upload", "eo1.csv", content, **again) for _ in range(2)]
+    assert len(set(pages)) == 1
+    assert len(stored_files(service)) == before + 1
+    other = await upload(admin, f"{REGISTER}/upload", "eo1.csv", published(tmp_path, 21), **again)
+    assert other not in pages
+
+
 async def test_what_looks_damaged_is_quarantined_until_it_is_forced(
     service: Service, admin: Browser, tmp_path: Path
 ) -> None:

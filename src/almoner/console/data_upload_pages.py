@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import PureWindowsPath
 from typing import Any, Final
 from uuid import UUID
@@ -126,9 +127,8 @@ class UploadPages:
         self, visitor: SignedInRequest, imports: _Imports, typed: dict[str, str], uploaded: UploadedFile
     ) -> str:
         """Store the file and enqueue its import. Returns the path of the upload's page."""
-        blobs = self._context.services.blobs
         uploaded.content.seek(0)
-        key = await blobs.put(uploaded.content)
+        key = await self._context.services.blobs.put(uploaded.content)
         new = NewUpload(
             imports.kind,
             typed["source"],
@@ -141,22 +141,36 @@ class UploadPages:
         )
         try:
             async with self._context.db.write() as tx:
-                upload_id = await import_uploads.insert(tx, new)
-                await imports.enqueue(tx, upload_id)
-                await self._context.record_audit_entry(
-                    tx,
-                    visitor,
-                    DEPLOYMENT,
-                    f"{imports.kind}.uploaded",
-                    new.source,
-                    sha256=uploaded.sha256.hex(),
-                    forced=new.forced,
-                )
+                start = partial(self._start_import, tx, visitor, imports, new, uploaded.sha256)
+                upload_id, used = await visitor.apply_form_once(tx, start, tuple[UUID, str])
         except Problem:  # nothing was committed; after other errors something may have been, and the sweep checks
-            with suppress(StorageUnavailable):
-                await blobs.remove(key)
+            await self._discard(key)
             raise
+        if used != key:  # the form was submitted twice
+            await self._discard(key)
         return f"{imports.path}/uploads/{self._context.format_id(ID, upload_id)}"
+
+    async def _start_import(
+        self, tx: Tx, visitor: SignedInRequest, imports: _Imports, new: NewUpload, sha256: bytes
+    ) -> tuple[UUID, str]:
+        """Store the upload and enqueue its import; returns its ID and the storage key of its file."""
+        upload_id = await import_uploads.insert(tx, new)
+        await imports.enqueue(tx, upload_id)
+        await self._context.record_audit_entry(
+            tx,
+            visitor,
+            DEPLOYMENT,
+            f"{imports.kind}.uploaded",
+            new.source,
+            sha256=sha256.hex(),
+            forced=new.forced,
+        )
+        return upload_id, new.storage_key
+
+    async def _discard(self, storage_key: str) -> None:
+        """Delete a file that no upload has, if the storage is available; a sweep deletes others."""
+        with suppress(StorageUnavailable):
+            await self._context.services.blobs.remove(storage_key)
 
     def _shower(self, imports: _Imports) -> Callable[[SignedInRequest], Awaitable[Response]]:
         async def show(visitor: SignedInRequest) -> Response:

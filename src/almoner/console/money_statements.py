@@ -4,6 +4,7 @@ One page lists missing statements.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 from urllib.parse import urlencode
 
@@ -147,14 +148,8 @@ class BankStatementPages:
                     if mapping:
                         bank_statements.parse_mapping(mapping, "The mapping")
                     async with self._context.db.write() as tx:
-                        officer = ActingOperator(self._context, visitor)
-                        kept = await bank_statements.store_upload(
-                            tx, name, content, mapping or None, uploaded_by=officer.id
-                        )
-                        upload_id = tx.ids.encode(_UPLOAD, kept.id)
-                        await officer.record_audit_entry(
-                            tx, DEPLOYMENT, "bank_statement.uploaded", upload_id, sha256=kept.sha256.hex()
-                        )
+                        store = partial(self._store_upload, tx, visitor, name, content, mapping)
+                        upload_id = await visitor.apply_form_once(tx, store, str)
                     return redirect_to(f"{visitor.portal.home}{_PATH}/uploads/{upload_id}")
                 except StatementError as error:
                     problems = {"mapping": str(error)}
@@ -170,6 +165,14 @@ class BankStatementPages:
             mapping=mapping,
             waiting=waiting,
         )
+
+    async def _store_upload(self, tx: Tx, visitor: SignedInRequest, name: str, content: bytes, mapping: str) -> str:
+        """Store the file; returns the ID of the upload."""
+        officer = ActingOperator(self._context, visitor)
+        kept = await bank_statements.store_upload(tx, name, content, mapping or None, uploaded_by=officer.id)
+        upload_id = tx.ids.encode(_UPLOAD, kept.id)
+        await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement.uploaded", upload_id, sha256=kept.sha256.hex())
+        return upload_id
 
     async def preview_statement_upload(self, visitor: SignedInRequest) -> Response:
         """Preview the effects of an uploaded bank statement.

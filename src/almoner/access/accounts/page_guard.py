@@ -139,14 +139,16 @@ class SignedInRequest:
         return self.form_value(_FORM_KEY)[:100] or None
 
     async def apply_form_once(self, tx: Tx, apply: Callable[[], Awaitable[T]], result_type: type[T]) -> T:
-        """Apply the posted form, or return the first result if it was submitted again with the same entries.
+        """Apply the posted form, or return the first result if it was submitted again with the same entries and file.
 
         An empty result is not stored. A form without a key is applied each time.
         """
         if self.form_key is None:
             return await apply()
         entered = [(name, str(value)) for name, value in self.form.multi_items() if name != CSRF_FIELD]
-        form_secret = self.sign_in.id.bytes + msgspec.json.encode([self.path, entered])
+        uploaded = self.upload.uploaded_file if self.upload else None
+        file_hash = uploaded.sha256.hex() if uploaded else ""
+        form_secret = self.sign_in.id.bytes + msgspec.json.encode([self.path, entered, file_hash])
         return await idempotency.apply_form_once(tx, Partner(self.realm.id), form_secret, apply, result_type)
 
     @property
