@@ -195,7 +195,8 @@ async def test_s1_what_has_ended_stays_as_it_ended(service: Service, tenant: Ten
     ]
     cancelled, delivered = [await _runs(service, _DELIVERY, tenant.partner.id, subscription, one) for one in given]
     late = DeliveryAttempt(1, START, 5, 200, None, None)
-    outcome = EvaluatedAttempt(cancelled, tenant.partner, subscription, START, late, AttemptEvaluation("succeeded"))
+    ok = AttemptEvaluation("succeeded")
+    outcome = EvaluatedAttempt(cancelled, tenant.partner, subscription, "https://r.example", START, late, ok)
     async with service.db.write() as tx:
         assert await store.record_attempts(tx, [outcome]) == set()
         await store.end_deliveries(tx, [delivered], "cancelled")

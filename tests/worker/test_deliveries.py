@@ -208,6 +208,28 @@ async def test_w3_410_suspends_and_tells_the_other_subscriptions(service: Servic
         assert len(gone.received) == 2
 
 
+async def test_w3_410_of_a_url_that_was_replaced_meanwhile_does_not_suspend(
+    service: Service, api: Client, tenant: Tenant
+) -> None:
+    async with receiver() as gone, receiver() as sink:
+        subscription = await webhooks.subscribe(api, gone)
+        path = f"/v1/webhook-subscriptions/{subscription['id']}"
+
+        async def move(_request: Received, writer: asyncio.StreamWriter) -> None:
+            await api.patch(path, {"url": sink.url})
+            writer.write(reply(410))
+            await writer.drain()
+
+        gone.otherwise = move
+        await webhooks.happen(service, tenant)
+        await service.drain()
+        moved = data(await api.get(path))
+        assert (moved["url"], moved["status"]) == (sink.url, "active")
+        await webhooks.happen(service, tenant)
+        await service.drain()
+        assert (len(gone.received), len(sink.received)) == (1, 1)
+
+
 async def test_w3_a_suspended_or_deleted_subscription_gets_no_further_attempt(
     service: Service, api: Client, tenant: Tenant
 ) -> None:

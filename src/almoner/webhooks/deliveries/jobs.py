@@ -124,7 +124,8 @@ class DeliveryWorker:
         retry_after = domain.parse_retry_after(answer.headers.get("Retry-After"), real_now) if answer else None
         first_at = due.first_attempt_at or started_at
         verdict = domain.evaluate_attempt(attempt, due.created_at, first_at, retry_after, _random.random())
-        return EvaluatedAttempt(due.id, Partner(due.partner_id), due.subscription_id, first_at, attempt, verdict)
+        partner = Partner(due.partner_id)
+        return EvaluatedAttempt(due.id, partner, due.subscription_id, receiver.url, first_at, attempt, verdict)
 
     async def _load_all(self, delivery_ids: Sequence[UUID]) -> list[_LoadedDelivery | None]:
         async with self._db.read() as tx:

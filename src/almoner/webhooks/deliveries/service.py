@@ -203,7 +203,7 @@ async def record_attempts(tx: Tx, evaluated_attempts: Sequence[EvaluatedAttempt]
     # In a fixed order, so that two workers never wait for each other's subscriptions.
     for outcome in sorted(ours, key=lambda outcome: outcome.subscription_id):
         if outcome.evaluation.suspend:
-            await subscriptions.suspend(tx, outcome.partner, outcome.subscription_id)
+            await subscriptions.suspend(tx, outcome.partner, outcome.subscription_id, called_url=outcome.url)
     return recorded
 
 

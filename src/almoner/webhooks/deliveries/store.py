@@ -53,11 +53,12 @@ class DueDelivery:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedAttempt:
-    """The result of an attempt at a delivery."""
+    """The result of an attempt at a delivery. ``url``: of the receiver that was called."""
 
     delivery_id: UUID
     partner: Partner
     subscription_id: UUID
+    url: str
     first_attempt_at: datetime
     attempt: DeliveryAttempt
     evaluation: AttemptEvaluation

@@ -181,10 +181,15 @@ async def rotate_secret(
     return changed
 
 
-async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
-    """Suspend deliveries until the partner resumes them (settled 7 and 11); idempotent."""
+async def suspend(tx: Tx, partner: Partner, subscription_id: UUID, *, called_url: str | None = None) -> None:
+    """Suspend deliveries until the partner resumes them (settled 7 and 11); idempotent.
+
+    ``called_url``: suspend only while this is still the subscription's URL.
+    """
     subscription = await store.find_for_update(tx, partner, subscription_id)
     if subscription is None or not domain.SUBSCRIPTION.allows_transition(subscription.status, "suspended"):
+        return
+    if called_url is not None and subscription.url != called_url:
         return
     suspended = replace(subscription, status="suspended", updated_at=tx.now)
     await store.update(tx, partner, suspended)
