@@ -215,6 +215,32 @@ async def test_any_query_on_the_base_address_is_harmless(scim: ScimClient, query
     assert made(await scim.call("POST", f"/Users?{query}", user()))["active"] is True
 
 
+@pytest.mark.parametrize("path", ["/Users", "/Groups", "/ResourceTypes"])
+async def test_a_parameter_that_is_repeated_is_refused(scim: ScimClient, path: str) -> None:
+    answer = await scim.call("GET", f"{path}?count=1&filter=id%20pr&count=2")
+    assert refused(answer, 400, "invalidSyntax") == "'count' must be given once"
+
+
+async def test_a_member_that_is_repeated_is_refused(scim: ScimClient) -> None:
+    """In any case: names of attributes ignore it (RFC 7643 2.1)."""
+    person = await scim.new_user()
+    path = f"/Users/{person['id']}"
+    body = json.dumps(user())[:-1]
+    off = '{"op": "replace", "path": "active", "value": true, "value": false}'
+    for method, where, sent, name in (
+        ("POST", "/Users", f'{body}, "username": "other@example.org"}}', "username"),
+        ("PUT", path, f'{body}, "name": {{"givenName": "A", "givenName": "B"}}}}', "givenname"),
+        ("PATCH", path, f'{{"Operations": [{off}]}}', "value"),
+        ("POST", "/Users/.search", '{"filter": "id pr", "filter": "userName pr"}', "filter"),
+        ("POST", "/Bulk", f'{{"Operations": [{{"data": {off}}}], "long": "{"x" * 20_000}"}}', "value"),
+    ):
+        answer = await scim.call(method, where, sent.encode())
+        assert refused(answer, 400, "invalidSyntax") == f"'{name}' must be given once"
+    assert shown(await scim.get(path)) == person
+    two = {'emails[type eq "work"].value': "a@example.org", 'emails[type eq "Work"].display': "A"}
+    shown(await scim.patch(path, {"op": "add", "value": two}))
+
+
 async def test_the_suffix_of_the_rfc_is_taken(scim: ScimClient) -> None:
     """RFC 7644 3.8."""
     person = await scim.new_user()

@@ -6,6 +6,9 @@ envelope and without Idempotency-Key.
 
 import asyncio
 import contextlib
+import json
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl
@@ -20,6 +23,7 @@ from scim2_server.errors import MethodNotAllowedException
 from scim2_server.requests import ScimRequest
 from scim2_server.responses import SCIM_MEDIA_TYPE, ScimResponse
 from scim2_server.routing import ROUTES, Operation, Route, match_pattern
+from scim2_server.service import SEARCH_REQUEST_PARAMETERS
 from starlette.types import Receive, Scope, Send
 
 from almoner.kit.errors import Forbidden, Problem, RateExceeded, ServiceUnavailable, UnsupportedContentType
@@ -50,6 +54,7 @@ _DISCOVERY: Final = frozenset(
     }
 )
 _MOST_PARAMETERS: Final = 200
+_SHOWN: Final = 100
 _TRIES: Final = 3
 _JSON: Final = SCIM_MEDIA_TYPE.encode()
 
@@ -124,7 +129,7 @@ class ScimApplication:
         sent = await read_json_body(call.receive, call.headers, limit)
         if sent and (compressed := find_compression_problem(call.headers)) is not None:
             raise UnsupportedContentType(compressed)
-        request.body = await offload.run_in_thread_if_slow(len(sent) > offload.LONG_BODY, clean_json_body, sent)
+        request.body = await offload.run_in_thread_if_slow(len(sent) > offload.LONG_BODY, _clean_body, sent)
         return _build_reply(await self._serve(request, call, found))
 
     def _routes(self, call: _Call) -> tuple[Route | None, list[str]]:
@@ -237,7 +242,28 @@ def _read_query(scope: Scope) -> dict[str, str]:
         raise InvalidSyntaxException(detail=detail) from None
     if any("\x00" in name or "\x00" in value for name, value in pairs):
         raise InvalidSyntaxException(detail="The query must not hold NUL characters")
+    _ensure_given_once(name for name, _ in pairs if name in SEARCH_REQUEST_PARAMETERS)
     return dict(pairs)
+
+
+def _clean_body(sent: bytes) -> bytes:
+    """The body with cleaned texts. Raises InvalidSyntaxException if an object names a member twice."""
+
+    def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        # Attribute names ignore case (RFC 7643 2.1), but not the values in a path with a filter.
+        _ensure_given_once(name if "[" in name else name.casefold() for name, _ in pairs)
+        return dict(pairs)
+
+    with contextlib.suppress(ValueError, RecursionError):  # the protocol refuses invalid JSON
+        json.loads(sent, object_pairs_hook=members, parse_int=str)
+    return clean_json_body(sent)
+
+
+def _ensure_given_once(names: Iterable[str]) -> None:
+    """Of two values of one name, each reader takes the one it likes. Raises InvalidSyntaxException."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise InvalidSyntaxException(detail=f"'{repeated[0][:_SHOWN]}' must be given once")
 
 
 def _build_reply(response: ScimResponse) -> Reply:
