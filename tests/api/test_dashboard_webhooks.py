@@ -23,7 +23,8 @@ async def test_deliveries_are_filtered_by_status_and_a_wrong_page_is_refused(
     assert {answer.status_code for answer in shown.values()} == {200}
     assert [tab for tab in shown if "webhook_subscription.test" in shown[tab].text] == [f"{page}?status=pending"]
     astray = await developer.get(f"{page}?cursor=x")
-    assert (astray.status_code, "Query.cursor is not a cursor" in developer.text()) == (400, True)
+    assert (astray.status_code, "Cursor is not a cursor of this service." in developer.text()) == (400, True)
+    assert 'lang="en" dir="ltr">Cursor is' in astray.text
     await developer.close()
 
 

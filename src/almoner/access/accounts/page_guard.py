@@ -65,6 +65,7 @@ from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration
 from almoner.platform.pages import formats, link_sessions
 from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD
+from almoner.platform.pages.record_tables import humanise_api_fields
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.server_error import ServerErrorResponse, is_problem_of_request
 from almoner.platform.pages.translations import Language
@@ -278,10 +279,12 @@ class PageGuard:
         return Route(path, answer, methods=list(methods))
 
     def _render_refusal(self, request: Request, status: int, text: str) -> HTMLResponse:
-        """The page about a request that is refused, with the reason."""
+        """The page about a request that is refused, with the reason, which is in English."""
         language = self._pages.preferred_language(request)
-        heading = language.text("account.refused.title")
-        return self.render_message_page(_portal_of_path(request), heading, text, status=status, language=language)
+        heading, reason = language.text("account.refused.title"), humanise_api_fields(text)
+        return self.render_message_page(
+            _portal_of_path(request), heading, reason, status=status, language=language, in_english=True
+        )
 
     def _render_error(self, request: Request, error: Exception) -> Response:
         """The page about an error; a problem of the request that the page did not show in its form is a refusal."""
@@ -512,6 +515,7 @@ class PageGuard:
             status=status,
             heading=heading,
             text=text,
+            in_english=False,
             onward=onward,
         )
 
@@ -562,13 +566,25 @@ class PageGuard:
         link_label: str | None = None,
         link_path: str = "/sign-in",
         language: Language | None = None,
+        in_english: bool = False,
     ) -> HTMLResponse:
-        """A page with a heading, a text and a link to sign in, or to ``link_path`` with the label ``link_label``."""
+        """A page with a heading, a text and a link to sign in, or to ``link_path`` with the label ``link_label``.
+
+        ``in_english``: the text is in English, in whatever language the page is.
+        """
         shown, reader = portal or UNKNOWN_PORTAL, language or self._pages.language_for_tag(None)
         label = link_label or reader.text("desk.sign_in")
         link = {"href": f"{shown.home}{link_path}", "label": label} if portal else None
         return self.render_public_page(
-            self._pages, shown, "says.html", language=reader, status=status, heading=heading, text=text, onward=link
+            self._pages,
+            shown,
+            "says.html",
+            language=reader,
+            status=status,
+            heading=heading,
+            text=text,
+            in_english=in_english,
+            onward=link,
         )
 
     async def render_not_found(self, request: Request, status: int) -> Response:

@@ -12,7 +12,7 @@ from almoner.access.accounts.domain import ROLE_NAMES
 from almoner.access.accounts.page_guard import PageContext, SignedInRequest
 from almoner.access.people.domain import Role
 from almoner.platform.pages import formats
-from almoner.platform.pages.record_tables import humanise_field_name
+from almoner.platform.pages.record_tables import humanise_api_fields, humanise_field_name
 from almoner.platform.pages.translations import Language
 
 
@@ -93,8 +93,8 @@ def mark_as_english(text: str) -> Markup:
 
 
 def join_reasons_as_english(reasons: Iterable[str]) -> Markup:
-    """All reasons of an error, joined and marked as English."""
-    return mark_as_english("; ".join(reasons))
+    """All reasons of an error, joined and marked as English, with words for the API's fields."""
+    return mark_as_english(humanise_api_fields("; ".join(reasons)))
 
 
 def language_choices(tags: Iterable[str], texts: PageTexts) -> list[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """Building blocks of record tables, facts and timelines on pages of members and operators; pure."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -141,6 +142,14 @@ def status_tone(status: str) -> Tone:
     if status in _GOOD:
         return "good"
     return "bad" if status in _BAD else "waiting"
+
+
+_API_FIELD: Final = re.compile(r"(?:^|(?<=[.;] ))(?:body|query)((?:\.\w+)+)", re.IGNORECASE)
+
+
+def humanise_api_fields(text: str) -> str:
+    """The API's sentences with words for their fields: ``body.startDate must be`` as "Start date must be"."""
+    return _API_FIELD.sub(lambda found: humanise_field_name(found[1][1:].replace(".", "_")), text)
 
 
 def humanise_field_name(name: str) -> str:
