@@ -13,10 +13,13 @@ from almoner.giving.accounting.settlements.domain import SettlementReportError
 from almoner.giving.banking.bank_statements.domain import StatementError
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import OwnAccount, PaymentFileError
+from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
+from almoner.giving.receipts import service as receipts
 from almoner.kit.money import Money
 from almoner.kit.time import parse_timestamp
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.provider_test import service as provider_test
 from almoner.provider_test.callbacks import callback_signature
 from almoner.provider_test.domain import Card
@@ -140,6 +143,23 @@ async def test_a_card_payment_of_new_years_eve_that_we_are_told_of_late_is_of_th
         browser, path = await statement_of(service, api, receipt)
         for year, said in ((2026, "$25.00"), (2027, "No donations in this period.")):
             assert said in (await browser.get(f"{path}?first={year}-01-01&last={year}-12-31")).text
+
+
+async def test_a_payment_has_the_same_day_before_its_receipt_is_issued(in_new_york: Service) -> None:
+    service = in_new_york
+    service.clock.advance_to(NEW_YEARS_EVE)
+    giving = await open_session(service, service.client((await service.tenant()).secret))
+    await giving.begin()
+    giving.provider.pay_with_card(giving.provider.only())  # which does not say when
+    await giving.come_back()
+    service.clock.advance(hours=9)
+    [paid] = await giving.donations()
+    async with service.db.read() as tx:
+        donation = await donations.get(tx, ALL_PARTNERS, uuid_of(service, "donation", paid["id"]))
+        assert await receipts.load_received_at(tx, donation) == NEW_YEARS_EVE
+    await service.drain()
+    async with service.db.read() as tx:
+        assert await receipts.load_received_at(tx, donation) == NEW_YEARS_EVE
 
 
 async def test_a_card_payment_of_a_tax_years_last_evening_is_claimed_for_that_year(

@@ -86,7 +86,8 @@ async def load_received_at(tx: Tx, donation: Donation) -> datetime:
     if (issued := await store.find(tx, Partner(donation.partner_id), donation.id)) is not None:
         return issued.received_at
     assert donation.payment_id is not None, "it is paid"
-    return await _received_at(tx, donation.payment_id, tx.now)
+    recorded_at = await donations.find_payment_recorded_at(tx, donation.id)
+    return await _received_at(tx, donation.payment_id, recorded_at or tx.now)
 
 
 async def _received_at(tx: Tx, payment_id: UUID, recorded_at: datetime) -> datetime:

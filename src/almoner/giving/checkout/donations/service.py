@@ -32,6 +32,7 @@ from almoner.giving.checkout.donations.later_donations import (
     create_subscription_donation as create_subscription_donation,
 )
 from almoner.giving.checkout.donations.schemas import DonationResponse as DonationResponse
+from almoner.giving.checkout.donations.store import find_payment_recorded_at as find_payment_recorded_at
 from almoner.giving.checkout.donations.store import find_uncancelled_by_session as find_uncancelled_by_session
 from almoner.giving.checkout.donations.store import load_donations_by_id as load_donations_by_id
 from almoner.giving.checkout.donations.store_lists import cursor_position_of as cursor_position_of

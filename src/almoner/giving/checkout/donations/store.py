@@ -119,6 +119,18 @@ async def load_donations_by_id(tx: Tx, donation_ids: Sequence[UUID]) -> dict[UUI
     return {row["id"]: donation_from_row(row) for row in rows}
 
 
+async def find_payment_recorded_at(tx: Tx, donation_id: UUID) -> datetime | None:
+    """When a donation first became paid, by our own clock; None if it is not paid."""
+    recorded: datetime | None = await tx.fetchval(
+        """
+        select changed_at from state_change
+        where resource = 'donation' and resource_id = $1 and to_status = 'RECEIVED_PAYMENT' order by id limit 1
+        """,
+        donation_id,
+    )
+    return recorded
+
+
 async def find_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation | None:
     """One donation, locked until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
