@@ -3,10 +3,13 @@
 import re
 
 from almoner.access.partners import service as partners
+from almoner.giving.checkout.donation_requests import domain as donation_requests_domain
 from almoner.kit.money import EXPONENTS
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.members import Desk, desk
+from tests.support.payouts import uuid_of
+from tests.support.requests import asked
 from tests.support.service import Service, Tenant
 
 
@@ -35,6 +38,29 @@ async def test_support_refunds_up_to_what_an_owner_set_and_no_more_in_all(
     assert beyond.status_code == 303
     for browser in (owner, support, finance):
         await browser.close()
+
+
+async def test_a_request_to_pay_is_counted_behind_a_hundred_paid_ones(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    due = uuid_of(service, "donationrequest", (await asked(service, api, 1000))["id"])
+    async with service.db.write() as tx:
+        for paid in [tx.new_id() for _ in range(100)]:
+            await tx.execute(
+                """
+                insert into donation_request
+                select $1, partner_id, currency, amount_minor, donations, amount_minor, amount_minor, 'PAID', $2,
+                       cutoff_at, false, false, created_at, due_at, created_at
+                from donation_request where id = $3
+                """,
+                paid,
+                donation_requests_domain.payment_reference(paid),
+                due,
+            )
+    finance = await desk(service, tenant, "finance")
+    home = await finance.get(f"{finance.home}/home")
+    assert re.search(r"Donation requests to pay</a></p><p>1</p>", home.text)
+    await finance.close()
 
 
 async def test_a_limit_is_an_amount_above_zero_or_none(service: Service, tenant: Tenant) -> None:

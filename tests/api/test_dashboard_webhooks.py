@@ -35,4 +35,9 @@ async def test_every_endpoint_has_its_page(service: Service, tenant: Tenant) -> 
     oldest = service.db.deployment.ids.encode("webhooksubscription", made[0])
     assert oldest in (await developer.get(f"{developer.home}/webhooks")).text
     assert (await developer.get(f"{developer.home}/webhooks/{oldest}")).status_code == 200
+    home = f"{developer.home}/home"
+    assert "Failing webhook endpoints" not in (await developer.get(home)).text
+    async with service.db.write() as tx:
+        await webhook_subscriptions.suspend(tx, tenant.partner, made[0])
+    assert re.search(r"Failing webhook endpoints</a></p><p>1</p>", (await developer.get(home)).text)
     await developer.close()

@@ -17,19 +17,28 @@ from almoner.dashboard.member_api_client import MemberApiClient
 from almoner.dashboard.record_lists import DISBURSEMENTS, DONATIONS, REQUESTS_TO_PAY, SUBMISSIONS
 from almoner.dashboard.rendering import render_page
 from almoner.dashboard.webhook_pages import PATH as WEBHOOKS
+from almoner.giving.checkout.donation_requests import service as donation_requests
+from almoner.giving.checkout.donation_requests.domain import DonationRequestStatus
 from almoner.giving.checkout.donations import service as donations
 from almoner.platform.pages import charts
+from almoner.webhooks.subscriptions import service as webhook_subscriptions
 
 _LAST: Final = 5
+_MOST_COUNTED: Final = 1_000
+_UNPAID: Final[tuple[DonationRequestStatus, ...]] = ("OPEN", "PARTLY_PAID")
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionItem:
-    """Something that needs the partner's attention. ``href``: its list; ``text``: a catalogue key."""
+    """Something that needs the partner's attention. ``href``: its list; ``text``: a catalogue key.
+
+    ``max_counted``: from here on, it is only known that there are more.
+    """
 
     count: int
     text: str
     href: str
+    max_counted: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,27 +91,27 @@ class HomePages:
             used = any(key.last_used_at for key in await keys.list_by_partner(tx, partner))
             owners = await people.list_with_any_role(tx, visitor.realm, "owner")
             account = await partners.get(tx, partner)
-        hooks = await self._calls.list_page(visitor, "/v1/webhook-subscriptions", [("pageSize", "100")])
-        answered = any(one["lastSuccessAt"] for one in hooks.records)
+            receivers = await webhook_subscriptions.summarise_receivers(tx, partner)
         steps = [
             OnboardingStep("dashboard.step.key", used, f"{home}/keys"),
             OnboardingStep("dashboard.step.donation", donations_total > 0, f"{home}/donation-sessions"),
-            OnboardingStep("dashboard.step.webhook", answered, home + WEBHOOKS),
+            OnboardingStep("dashboard.step.webhook", receivers.has_succeeded, home + WEBHOOKS),
             OnboardingStep("dashboard.step.owners", len(owners) > 1, f"{home}/members"),
             OnboardingStep("dashboard.step.privacy", account.public_links.privacy is not None, brand),
         ]
         return [] if all(step.done for step in steps) else steps
 
     async def _attention(self, visitor: SignedInRequest) -> list[AttentionItem]:
-        roles, home = visitor.person.roles, visitor.portal.home
+        roles, home, partner = visitor.person.roles, visitor.portal.home, partner_from_request(visitor)
+        async with self._context.db.read() as tx:
+            failing = (await webhook_subscriptions.summarise_receivers(tx, partner)).unhealthy
+            due = sum(
+                [await donation_requests.count_for_operators(tx, one, partner.id, _MOST_COUNTED) for one in _UNPAID]
+            )
         items: list[AttentionItem] = []
         if has_scope(roles, "webhooks:read"):
-            page = await self._calls.list_page(visitor, "/v1/webhook-subscriptions", [("pageSize", "100")])
-            failing = sum(one["health"] == "failing" or one["status"] == "suspended" for one in page.records)
             items.append(AttentionItem(failing, "dashboard.attention.failing", home + WEBHOOKS))
-        requests = await self._calls.list_page(visitor, REQUESTS_TO_PAY.call, [("pageSize", "100")])
-        due = sum(one["status"] not in ("PAID", "paid", "CANCELLED") for one in requests.records)
-        items.append(AttentionItem(due, "dashboard.attention.due", home + REQUESTS_TO_PAY.path))
+        items.append(AttentionItem(due, "dashboard.attention.due", home + REQUESTS_TO_PAY.path, _MOST_COUNTED))
         for status, text in (
             ("processed", "dashboard.attention.processed"),
             ("pending", "dashboard.attention.pending"),

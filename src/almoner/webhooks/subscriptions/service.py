@@ -42,6 +42,7 @@ from almoner.webhooks.subscriptions.store import list_event_subscriptions as lis
 from almoner.webhooks.subscriptions.store import list_page as list_page
 from almoner.webhooks.subscriptions.store import list_unhealthy_receivers as list_unhealthy_receivers
 from almoner.webhooks.subscriptions.store import load_active_subscriptions_by_id as load_active_subscriptions_by_id
+from almoner.webhooks.subscriptions.store import summarise_receivers as summarise_receivers
 
 
 class RemoveDeliveryLanesJob(msgspec.Struct, frozen=True):

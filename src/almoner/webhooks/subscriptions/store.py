@@ -252,6 +252,27 @@ async def count_unhealthy_receivers(tx: Tx) -> UnhealthyReceiverCounts:
     return UnhealthyReceiverCounts(row["failing"], row["suspended"])
 
 
+class ReceiverSummary(NamedTuple):
+    """How many of a partner's receivers fail or are suspended, and whether one has ever accepted an event."""
+
+    unhealthy: int
+    has_succeeded: bool
+
+
+async def summarise_receivers(tx: Tx, partner: Partner) -> ReceiverSummary:
+    """How a partner's receivers do."""
+    row = await tx.fetchrow(
+        f"""
+        select count(*) filter (where {_UNWELL}) as unhealthy,
+               count(h.last_success_at) > 0 as has_succeeded
+        from {_FROM} where s.partner_id = $1 and s.deleted_at is null
+        """,
+        partner.id,
+    )
+    assert row is not None
+    return ReceiverSummary(row["unhealthy"], row["has_succeeded"])
+
+
 async def lock_receiver_health(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, ReceiverHealth]:
     """Lock the health of receivers in a fixed order until the transaction ends."""
     rows = await tx.fetch(
