@@ -16,9 +16,10 @@ from almoner.giving.banking.payment_files.domain import OwnAccount, PaymentFileE
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
+from almoner.giving.disbursing.remittances import service as remittances
 from almoner.giving.receipts import service as receipts
 from almoner.kit.money import Money
-from almoner.kit.time import parse_timestamp
+from almoner.kit.time import iso_timestamp, parse_timestamp
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.provider_test import service as provider_test
 from almoner.provider_test.callbacks import callback_signature
@@ -31,9 +32,9 @@ from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.gift_aid_world import HOME
 from tests.support.giving import Giving, gift, open_session
-from tests.support.members import member
+from tests.support.members import desk, member
 from tests.support.operators import operator, signed_in
-from tests.support.payouts import uuid_of
+from tests.support.payouts import payouts, run, simulate, uuid_of, verified
 from tests.support.refunds import refund
 from tests.support.reports import imported, report
 from tests.support.requests import asked
@@ -160,6 +161,32 @@ async def test_a_payment_has_the_same_day_before_its_receipt_is_issued(in_new_yo
     await service.drain()
     async with service.db.read() as tx:
         assert await receipts.load_received_at(tx, donation) == NEW_YEARS_EVE
+
+
+async def test_a_gift_begun_before_midnight_has_the_day_of_its_payment_wherever_it_is_listed(
+    in_new_york: Service,
+) -> None:
+    service, tenant = in_new_york, await in_new_york.tenant()
+    api, paid_at = service.client(tenant.secret), datetime(2027, 1, 1, 5, 2, tzinfo=UTC)
+    service.clock.advance_to(paid_at - timedelta(hours=1))
+    charity = await factories.nonprofit(service)
+    await verified(service, api, charity)
+    giving = await open_session(service, api, organisationId=charity)
+    await paid_at_the_provider(giving, paid_at)
+    service.clock.advance(hours=9)
+    await told(giving)
+    [paid] = await giving.donations()
+    finance = await desk(service, tenant, "finance")
+    shown = await finance.get(f"{finance.home}/donations/{paid['id']}")
+    received = rf'Payment received</p>\n<p class="small"><time datetime="{re.escape(iso_timestamp(paid_at))}">'
+    assert re.search(received, shown.text)
+    await simulate(api, paid["id"], "settle")
+    await run(service)
+    [payout] = await payouts(api)
+    async with service.db.read() as tx:
+        reported = await remittances.build_remittance(tx, uuid_of(service, "disbursement", payout["id"]))
+    assert [line.given_at for line in reported.lines] == [paid_at]
+    await finance.close()
 
 
 async def test_a_card_payment_of_a_tax_years_last_evening_is_claimed_for_that_year(

@@ -17,12 +17,14 @@ from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient
 from almoner.dashboard.record_lists import DONATIONS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import render_page
-from almoner.dashboard.timelines import donation_timeline
+from almoner.dashboard.timelines import PAID, donation_timeline
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.reassignments.domain import UnknownOrganisation
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
+from almoner.giving.receipts import service as receipts
 from almoner.kit.errors import IncorrectParams, Problem
+from almoner.kit.time import iso_timestamp
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages import formats
@@ -72,12 +74,21 @@ class DonationPages:
             done=_DONE.get(visitor.query.get("done", "")),
             receipt_resendable=visitor.person.has_role(*RECEIPT_SENDERS)
             and donation["receiptDelivery"] in ("sent", "undeliverable"),
-            steps=donation_timeline(donation),
+            steps=donation_timeline(donation, await self._received_at(visitor, donation)),
             masked=not has_scope(visitor.person.roles, PERSONAL),
             refundable=await self._refundable(visitor, donation) > 0,
             reassignable=has_scope(visitor.person.roles, _WRITE) and _refundable_minor(donation) > 0,
             views=await self._views(visitor, donation) if visitor.person.has_role("owner") else None,
         )
+
+    async def _received_at(self, visitor: SignedInRequest, donation: Record) -> str | None:
+        """When the donation's payment was received; None if it is not paid."""
+        if donation["status"] not in PAID:
+            return None
+        donation_id = self._context.parse_id("donation", donation["id"])
+        async with self._context.db.read() as tx:
+            paid = await donations.get(tx, partner_from_request(visitor), donation_id)
+            return iso_timestamp(await receipts.load_received_at(tx, paid))
 
     async def refund(self, visitor: SignedInRequest) -> Response:
         """Show a form with the refundable amount, then start the refund, once for each form."""

@@ -5,18 +5,18 @@ from typing import Any, Literal
 
 from almoner.platform.pages.record_tables import TimelineStep
 
-_PAID = ("RECEIVED_PAYMENT", "DISBURSED")
+PAID = ("RECEIVED_PAYMENT", "DISBURSED")
 _KEY = "dashboard.timeline."
 
 
-def donation_timeline(donation: Mapping[str, Any]) -> list[TimelineStep]:
-    """The steps of a donation in order; steps to come are last."""
+def donation_timeline(donation: Mapping[str, Any], received_at: str | None) -> list[TimelineStep]:
+    """The steps of a donation in order; steps to come are last. ``received_at``: of its payment, if it is paid."""
     hosted = donation["type"] == "hosted"
     steps = [TimelineStep(_KEY + "created", "done", donation["createdAt"])]
     if donation["status"] == "CANCELLED":
         return [*steps, TimelineStep(_KEY + "cancelled", "done", donation["cancelledAt"], _KEY + "cancelled.note")]
-    steps.append(_payment_step(donation, hosted))
-    if donation["status"] not in _PAID:
+    steps.append(_payment_step(donation, hosted, received_at))
+    if donation["status"] not in PAID:
         return [*steps, TimelineStep(_KEY + "disbursed", "next")]
     settled = donation["settledAmount"]
     if settled:
@@ -55,9 +55,9 @@ def donation_timeline(donation: Mapping[str, Any]) -> list[TimelineStep]:
     return sorted(steps, key=lambda step: (step.state != "done", step.at or "" if step.state == "done" else ""))
 
 
-def _payment_step(donation: Mapping[str, Any], hosted: bool) -> TimelineStep:
-    if donation["status"] in _PAID:
-        return TimelineStep(_KEY + "received", "done", donation["createdAt"])
+def _payment_step(donation: Mapping[str, Any], hosted: bool, received_at: str | None) -> TimelineStep:
+    if donation["status"] in PAID:
+        return TimelineStep(_KEY + "received", "done", received_at)
     if hosted:
         return TimelineStep(_KEY + "payment", "waiting", note=_KEY + "payment.hosted")
     if donation["status"] == "REQUESTED_PAYMENT":

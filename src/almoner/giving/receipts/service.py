@@ -82,12 +82,14 @@ async def issue_receipt(tx: Tx, partner: Partner, donation_id: UUID, received_at
 
 
 async def load_received_at(tx: Tx, donation: Donation) -> datetime:
-    """When the payment of a paid donation was received, as its receipt says or will say."""
+    """When the payment of a paid donation was received, as its receipt says or will say.
+
+    A direct donation has no receipt: when its payment was recorded.
+    """
     if (issued := await store.find(tx, Partner(donation.partner_id), donation.id)) is not None:
         return issued.received_at
-    assert donation.payment_id is not None, "it is paid"
-    recorded_at = await donations.find_payment_recorded_at(tx, donation.id)
-    return await _received_at(tx, donation.payment_id, recorded_at or tx.now)
+    recorded_at = await donations.find_payment_recorded_at(tx, donation.id) or tx.now
+    return recorded_at if donation.payment_id is None else await _received_at(tx, donation.payment_id, recorded_at)
 
 
 async def _received_at(tx: Tx, payment_id: UUID, recorded_at: datetime) -> datetime:

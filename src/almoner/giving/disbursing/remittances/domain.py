@@ -19,8 +19,8 @@ _ENGLISH: Final = {"GBR": "en-GB", "IRL": "en-IE", "AUS": "en-AU", "NZL": "en-NZ
 class RemittanceLine:
     """One donation. ``donor``: None if unknown, and always for an anonymous donation.
 
-    ``fee_minor``: the provider's fee; ``refunded_minor``: the part of the rest that was refunded before the
-    disbursement.
+    ``given_at``: when the payment was received, or when a direct donation was created. ``fee_minor``: the provider's
+    fee; ``refunded_minor``: the part of the rest that was refunded before the disbursement.
     """
 
     donation_id: UUID
@@ -84,13 +84,16 @@ class Remittance:
         return self.disbursement.paid_at or self.disbursement.sent_at or self.disbursement.created_at
 
 
-def remittance_line_of(donation: Donation) -> RemittanceLine:
-    """A donation as a line of the statement, without the name of an anonymous donor."""
+def remittance_line_of(donation: Donation, received_at: datetime | None = None) -> RemittanceLine:
+    """A donation as a line of the statement, without the name of an anonymous donor.
+
+    ``received_at``: the day on its receipt; None for a direct donation.
+    """
     off = deductions_of(donation)
     named = not donation.anonymous and bool(donation.first_name or donation.last_name)
     return RemittanceLine(
         donation_id=donation.id,
-        given_at=donation.created_at,
+        given_at=received_at or donation.created_at,
         anonymous=donation.anonymous,
         donor=(donation.first_name or "", donation.last_name or "") if named else None,
         message=donation.message,

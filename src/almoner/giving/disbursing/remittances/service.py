@@ -29,7 +29,7 @@ async def build_remittance(tx: Tx, disbursement_id: UUID, language: str | None =
         )
     partner = Partner(disbursement.partner_id)
     organisation = await organisations.get(tx, partner, disbursement.organisation_id)
-    lines, totals = await _load_lines(tx, disbursement_id)
+    lines, totals = await _load_lines(tx, partner, disbursement_id)
     if totals.paid_minor != disbursement.money.minor:
         raise DisbursementError("the disbursement is not the sum of its donations: run the self-check")
     return Remittance(
@@ -42,12 +42,14 @@ async def build_remittance(tx: Tx, disbursement_id: UUID, language: str | None =
     )
 
 
-async def _load_lines(tx: Tx, disbursement_id: UUID) -> tuple[list[RemittanceLine], RemittanceTotals]:
+async def _load_lines(tx: Tx, partner: Partner, disbursement_id: UUID) -> tuple[list[RemittanceLine], RemittanceTotals]:
     """The first donations, and the totals of all."""
     listed: list[RemittanceLine] = []
     totals, after = RemittanceTotals(), None
     while found := await donations.list_donations_of_disbursement(tx, disbursement_id, after):
-        lines = [domain.remittance_line_of(one) for one in found]
+        issued = await receipts.load_receipts_by_donation(tx, partner, [one.id for one in found])
+        received = {donation_id: receipt.received_at for donation_id, receipt in issued.items()}
+        lines = [domain.remittance_line_of(one, received.get(one.id)) for one in found]
         listed += lines[: domain.MAX_LINES - len(listed)]
         totals, after = totals.with_lines(lines), found[-1].id
     return listed, totals
