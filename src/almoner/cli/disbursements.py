@@ -273,7 +273,9 @@ async def confirm(
     is within the `single_approval_limit` in the file set with ALMONER_BANK_ACCOUNTS, one finance operator can confirm
     it. Otherwise, two finance operators must each run this command. If no limit is set, the limit is 0.
     """
-    reported = (note or "").strip()[:MAX_NOTE_LENGTH] or None
+    reported = (note or "").strip() or None
+    if reported is not None and len(reported) > MAX_NOTE_LENGTH:
+        raise typer.BadParameter(f"--note must be at most {MAX_NOTE_LENGTH} characters")
     payout_id = _id(database, disbursement)
     async with operator_transaction(database, "finance") as (tx, officer):
         with _explain_unknown_disbursement(disbursement):

@@ -193,6 +193,8 @@ async def test_a_payout_outside_a_file_is_confirmed_by_two_above_the_limit(
     confirm = ("disbursements", "confirm", large["id"])
     status, printed = await one(*confirm)
     assert (status, "975.00 USD is above the limit for one person. Use --note" in printed) == (1, True)
+    status, printed = await one(*confirm, "--note", "x" * 2001)
+    assert (status, "--note must be at most 2000 characters" in printed) == (2, True)
     noted = (*confirm, "--note", "statement of 3 March")
     status, printed = await one(*noted)
     assert (status, "(1 of 2). A second operator with the role finance must run the same command" in printed) == (
