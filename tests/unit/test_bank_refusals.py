@@ -193,6 +193,8 @@ def test_m7_a_match_that_moved_money_is_not_undone(status: LineStatus, matched_a
         ("100.00", "-1", "[EUR] single_approval_limit must be an amount of EUR"),
         ("100.00", "NaN", "[EUR] single_approval_limit must be an amount of EUR"),
         ("100.00", "much", "[EUR] single_approval_limit must be an amount of EUR"),
+        ("100.00", "sNaN", "[EUR] single_approval_limit must be an amount of EUR"),
+        ("100.00", "1e999999", "[EUR] single_approval_limit must be an amount of EUR"),
         ("DE89370400440532013000", "DE88370400440532013000", "[EUR] "),
     ],
 )
@@ -212,6 +214,10 @@ def test_our_own_accounts_must_be_named_and_readable(tmp_path: Path) -> None:
         own_accounts_file.parse_own_accounts(None)
     with pytest.raises(PaymentFileError, match="cannot be read"):
         own_accounts_file.parse_own_accounts(tmp_path / "absent.toml")
+    file = tmp_path / "accounts.toml"
+    file.write_text(OWN.replace('"100.00"', "1" * 5000))
+    with pytest.raises(PaymentFileError, match=f"{file} cannot be read: "):
+        own_accounts_file.parse_own_accounts(file)
 
 
 NOTHING: Final = GroupStatus(None, None, None)

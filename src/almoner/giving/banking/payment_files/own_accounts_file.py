@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, Overflow
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ def parse_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
         )
     try:
         tables = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise PaymentFileError(f"{file} cannot be read: {error}") from error
     found: list[str] = []
     accounts = {currency: _parse_account(currency, table, found) for currency, table in tables.items()}
@@ -67,7 +67,7 @@ def _parse_account(currency: str, table: Any, found: list[str]) -> OwnAccount | 
 def _parse_release_limit(text: str, currency: str) -> Money | None:
     try:
         minor = Decimal(text).scaleb(currency_exponent(currency))
-    except InvalidOperation:
+    except (InvalidOperation, Overflow):
         return None
-    whole = minor.is_finite() and minor == int(minor) and 0 <= minor <= MAX_MINOR
+    whole = minor.is_finite() and 0 <= minor <= MAX_MINOR and minor == int(minor)
     return Money(int(minor), currency) if whole else None
