@@ -67,6 +67,30 @@ async def failed_alone(*words: str | bytes, output: str = os.devnull) -> str:
     return line
 
 
+def test_damaged_secrets_of_a_sandbox_are_one_sentence(tmp_path: Path) -> None:
+    made = local.SandboxSecrets.load_or_create(tmp_path)
+    assert local.SandboxSecrets.load_or_create(tmp_path) == made
+    file = tmp_path / "secrets.json"
+    written = file.read_text()
+    for damaged in (
+        "",
+        written[:-5],
+        f"[{written}]",
+        "{}",
+        written.replace("app_password", "password"),
+        written.replace(f'"{made.master_key}"', "5"),
+        written.replace(made.master_key, "short"),
+        written.replace(f'"{made.app_password}"', "null"),
+    ):
+        file.write_text(damaged)
+        with pytest.raises(settings.InvalidSettings) as refused:
+            local.SandboxSecrets.load_or_create(tmp_path)
+        line = explain_error(refused.value)
+        assert line is not None
+        assert line.startswith(f"{file} is not the JSON file with master_key"), damaged
+        assert "run `almoner clean`" in line
+
+
 @pytest.mark.parametrize(
     ("file", "said"),
     [

@@ -7,12 +7,13 @@ import os
 import secrets
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import asyncpg
+import msgspec
 from pydantic import SecretStr
 
 from almoner.migrations import APP_ROLE
@@ -20,7 +21,7 @@ from almoner.platform.crypto import MASTER_KEY_BYTES
 from almoner.platform.database import postgres
 from almoner.platform.jobs.processes import Role
 from almoner.settings import PREFIX, InvalidSettings, Settings
-from almoner.settings_values import documents_folder_from_url
+from almoner.settings_values import check_master_key, documents_folder_from_url
 
 _OWNER_ROLE = "almoner_owner"
 DATABASE = "almoner"
@@ -36,10 +37,10 @@ class SandboxSecrets:
 
     @classmethod
     def load_or_create(cls, folder: Path) -> Self:
-        """Load the secrets from a folder. If the folder has no secrets yet, generate them."""
+        """Load the secrets from a folder. If the folder has no secrets yet, generate them. Raises InvalidSettings."""
         file = folder / "secrets.json"
         if file.exists():
-            return cls(**json.loads(file.read_text()))
+            return cls._load(file)
         made = cls(
             b64encode(secrets.token_bytes(MASTER_KEY_BYTES)).decode(),
             secrets.token_urlsafe(24),
@@ -47,6 +48,18 @@ class SandboxSecrets:
         )
         write_private_json(file, asdict(made))
         return made
+
+    @classmethod
+    def _load(cls, file: Path) -> Self:
+        """Load the file that an earlier start wrote. Raises InvalidSettings if somebody has damaged it."""
+        with suppress(msgspec.DecodeError, ValueError):
+            loaded = msgspec.json.decode(file.read_bytes(), type=cls)
+            check_master_key(SecretStr(loaded.master_key))
+            if loaded.owner_password and loaded.app_password:
+                return loaded
+        problem = f"{file} is not the JSON file with master_key, owner_password and app_password that Almoner wrote"
+        remedy = "restore it, or run `almoner clean` to delete the data of this sandbox and start again"
+        raise InvalidSettings([f"{problem}: {remedy}"])
 
 
 def write_private_json(file: Path, content: dict[str, Any]) -> None:
