@@ -13,6 +13,7 @@ from tests.support.service import Service
 HOME = "/operator"
 REASSIGN = f"{HOME}/disbursements/reassign"
 CANCEL = f"{HOME}/gift-aid-claims/cancel-declaration"
+DRAFT = f"{HOME}/gift-aid-claims/draft"
 
 
 async def test_a_donation_is_reassigned_from_its_disbursement(service: Service, api: Client) -> None:
@@ -23,7 +24,8 @@ async def test_a_donation_is_reassigned_from_its_disbursement(service: Service, 
     [waiting] = await payouts(api, organisationId=first)
     assert f"{REASSIGN}?donation={made['id']}" in (await olive.open(f"{HOME}/disbursements/{waiting['id']}")).text
     typed = {"donation": made["id"], "organisation": second, "ground": "merged", "note": "letter of 2 March"}
-    assert "no donation has this id" in (await refused(olive, REASSIGN, **{**typed, "donation": "x"})).lower()
+    told = (await refused(olive, REASSIGN, **{**typed, "donation": "x", "organisation": "x"})).lower()
+    assert ("no donation has this id" in told, "no nonprofit has this id" in told) == (True, True)
     assert "no nonprofit has this id" in (await refused(olive, REASSIGN, **{**typed, "organisation": "x"})).lower()
     closed = await factories.nonprofit(service, active=False)
     assert "cannot accept donations" in await refused(olive, REASSIGN, **{**typed, "organisation": closed})
@@ -34,6 +36,14 @@ async def test_a_donation_is_reassigned_from_its_disbursement(service: Service, 
     assert (done["organisationId"], done["reassignedFromOrganisationId"]) == (second, first)
     assert (await books.owed(service, first), await books.owed(service, second)) == (0, 9750)
     assert await entries(service, "donation.reassigned", made["id"]) == 1
+    await olive.close()
+
+
+async def test_a_draft_of_a_claim_is_told_all_that_is_wrong(service: Service) -> None:
+    olive = await signed_in(service, await operator(service, "finance"))
+    told = (await refused(olive, DRAFT, charity="x", before="soon", year_end="99-99")).lower()
+    for problem in ("there is no organisation", "enter a date such as 2026-11-01", "must be a day of every year"):
+        assert problem in told, problem
     await olive.close()
 
 

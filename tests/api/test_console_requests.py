@@ -38,8 +38,9 @@ async def test_a_payment_is_recorded_and_what_is_over_pays_another_request(
     page = f"{REQUESTS}/{first['id']}"
     assert await listed(olive, f"{REQUESTS}?status=OPEN", first["id"])
     assert "amount in USD such as 12.50" in await refused(olive, f"{page}/record-payment", amount="all", reference="x")
-    typed = {"amount": "50", "currency": "ABC", "reference": "x"}
-    assert "Enter a currency such as GBP" in await refused(olive, f"{page}/record-payment", **typed)
+    typed = {"amount": "all", "currency": "ABC", "reference": "x"}
+    told = await refused(olive, f"{page}/record-payment", **typed)
+    assert ("Enter a currency such as GBP" in told, "amount in USD such as 12.50" in told) == (True, True)
     wired = factories.unique("wire")
     assert await act(olive, f"{page}/record-payment", amount="60.00", reference=wired) == page
     for part in ("Part of it is an overpayment", "Paid $50.00", wired, "$10.00"):

@@ -142,6 +142,10 @@ async def test_finance_reassigns_a_donation_and_the_log_says_who(service: Servic
         refused = await finance.post(page, form | wrong)
         assert (refused.status_code, "could not be reassigned" in refused.text) == (422, True), wrong
     await finance.get(page)
+    both = await finance.post(page, form | {"organisationId": "nothing", "reason": ""})
+    for problem in ("There is no organisation with this ID", "the reason must have 1 to 500 characters"):
+        assert problem in both.text, problem
+    await finance.get(page)
     assert (await finance.post(page, form)).headers["location"].endswith("?done=reassigned")
     assert data(await api.get(f"/v1/donations/{gift['id']}"))["organisationId"] == other
     owner = await desk(service, tenant, "owner")

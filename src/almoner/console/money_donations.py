@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Final
-from uuid import UUID
 
 from starlette.routing import Route
 
@@ -31,6 +30,7 @@ from almoner.platform.pages.record_tables import LabelledValue
 REASSIGN: Final = "/disbursements/reassign"
 CANCEL_DECLARATION: Final = "/gift-aid-claims/cancel-declaration"
 _NO_DECLARATION: Final = "declaration: no Gift Aid declaration has this ID"
+_NO_ORGANISATION: Final = "organisation: no nonprofit has this ID"
 _GROUNDS: Final[Mapping[ReassignmentGround, str]] = {
     "failed_compliance": "The nonprofit no longer meets the requirements to receive donations",
     "payment_impossible": "The nonprofit could not be paid",
@@ -88,22 +88,27 @@ class DonationActions:
 
     async def _reassign(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         officer = ActingOperator(self._context, visitor)
+        reasons: list[str] = []
         if (donation := await _find_donation(tx, entered_values["donation"])) is None:
-            raise IncorrectParams("donation: no donation has this ID")
+            reasons.append("donation: no donation has this ID")
+        if (organisation_id := tx.ids.decode("organisation", entered_values["organisation"])) is None:
+            reasons.append(_NO_ORGANISATION)
+        if donation is None or organisation_id is None:
+            raise IncorrectParams(*reasons)
         ground = next(one for one in _GROUNDS if one == entered_values["ground"])
         try:
             given = await reassignments.reassign_donation(
                 tx,
                 ALL_PARTNERS,
                 donation.id,
-                _organisation_id(tx, entered_values["organisation"]),
+                organisation_id,
                 ground=ground,
                 reason=entered_values["note"],
                 reassigned_by=officer.id,
                 rules=self._context.services.rules,
             )
         except UnknownOrganisation:
-            raise IncorrectParams("organisation: no nonprofit has this ID") from None
+            raise IncorrectParams(_NO_ORGANISATION) from None
         await officer.record_audit_entry(
             tx,
             given.partner_id,
@@ -168,12 +173,6 @@ async def _find_donation(tx: Tx, text: str) -> Donation | None:
     if (donation_id := tx.ids.decode("donation", text.strip())) is None:
         return None
     return (await donations.load_donations_by_id(tx, [donation_id])).get(donation_id)
-
-
-def _organisation_id(tx: Tx, text: str) -> UUID:
-    if (found := tx.ids.decode("organisation", text)) is None:
-        raise UnknownOrganisation
-    return found
 
 
 async def _facts(tx: Tx, donation: Donation) -> list[LabelledValue]:

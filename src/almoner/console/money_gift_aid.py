@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -45,6 +46,7 @@ from almoner.console.money_records import (
 from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.claims.domain import (
+    AccountingYearEnd,
     Adjustment,
     ClaimStatus,
     GiftAidClaim,
@@ -63,6 +65,7 @@ _TYPE: Final = gift_aid_claims.ID_TYPE
 _PATH: Final = "/gift-aid-claims"
 _STATUSES: Final[tuple[ClaimStatus, ...]] = ("drafted", "submitted", "paid", "rejected", "withdrawn")
 _SHOWN: Final = 100
+_NO_CHARITY: Final = "charity: there is no organisation with this ID"
 _ACTIONS: Final = (
     (f"{_PATH}/draft", "Draft a claim"),
     (f"{_PATH}/adjustments", "Adjustments"),
@@ -388,27 +391,19 @@ class GiftAidClaimPages:
         )
 
     async def _draft(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
-        officer, charity = (
-            ActingOperator(self._context, visitor),
-            tx.ids.decode("organisation", entered_values["charity"]),
-        )
+        officer = ActingOperator(self._context, visitor)
+        charity, cutoff_at, year = _parse_draft(tx, entered_values)
         try:
-            year = gift_aid_claims_domain.parse_year_end(entered_values["year_end"])
-        except ValueError as error:
-            raise IncorrectParams(f"year_end: {error}") from None
-        try:
-            if charity is None:
-                raise NotFound
             created = await gift_aid_claims.draft_claim(
                 tx,
                 charity,
-                _before(entered_values["before"]) or tx.now,
+                cutoff_at,
                 year_end=year,
                 aggregate_small_donations=entered_values["aggregate"] == "yes",
                 drafted_by=officer.id,
             )
         except NotFound:
-            raise IncorrectParams("charity: there is no organisation with this ID") from None
+            raise IncorrectParams(_NO_CHARITY) from None
         left = [
             f"{tx.ids.encode('donation', one.donation_id)}: {one.problems_text}"
             for one in created.excluded_donations[:20]
@@ -470,13 +465,24 @@ async def build_excluded_donations_table(
     return RecordTable("Left out", columns, rows, f"None. {unchecked}".strip(), f"{more} {unchecked}".strip())
 
 
-def _before(entered: str) -> datetime | None:
-    if not entered:
-        return None
+def _parse_draft(tx: Tx, entered_values: Mapping[str, str]) -> tuple[UUID, datetime, AccountingYearEnd]:
+    """The charity, the end of the period and the charity's year. Raises IncorrectParams with every problem."""
+    reasons: list[str] = []
+    before, year = tx.now, None
+    if (charity := tx.ids.decode("organisation", entered_values["charity"])) is None:
+        reasons.append(_NO_CHARITY)
     try:
-        return gift_aid_claims_domain.parse_london_day_or_timestamp(entered)
+        if entered_values["before"]:
+            before = gift_aid_claims_domain.parse_london_day_or_timestamp(entered_values["before"])
     except ValueError:
-        raise IncorrectParams("before: enter a date such as 2026-11-01") from None
+        reasons.append("before: enter a date such as 2026-11-01")
+    try:
+        year = gift_aid_claims_domain.parse_year_end(entered_values["year_end"])
+    except ValueError as error:
+        reasons.append(f"year_end: {error}")
+    if charity is None or year is None or reasons:
+        raise IncorrectParams(*reasons)
+    return charity, before, year
 
 
 def _left_out_message(visitor: SignedInRequest) -> str:

@@ -141,17 +141,28 @@ def _overpaid(one: _Payment) -> str:
     return "This payment has no overpayment." if one.payment.status == "booked" else f"Already {one.payment.status}."
 
 
+def _parse_payment(one: DonationRequest, entered_values: Mapping[str, str]) -> Money:
+    """The entered payment, by default in the request's currency. Raises IncorrectParams with every problem."""
+    reasons: list[str] = []
+    if (currency := entered_values["currency"].upper() or one.money.currency) not in EXPONENTS:
+        reasons, currency = ["currency: enter a currency such as GBP"], one.money.currency
+    try:
+        money = Money(parse_entered_amount("amount", entered_values["amount"], currency), currency)
+    except IncorrectParams as wrong:
+        raise IncorrectParams(*wrong.reasons, *reasons) from None
+    if reasons:
+        raise IncorrectParams(*reasons)
+    return money
+
+
 async def _record_payment(
     tx: Tx, officer: ActingOperator, one: DonationRequest, entered_values: Mapping[str, str]
 ) -> str | None:
-    currency = entered_values["currency"].upper() or one.money.currency
-    if currency not in EXPONENTS:
-        raise IncorrectParams("currency: enter a currency such as GBP")
-    money = Money(parse_entered_amount("amount", entered_values["amount"], currency), currency)
+    money = _parse_payment(one, entered_values)
     made = await donation_requests.receive_payment(
         tx, ALL_PARTNERS, one.id, money, entered_values["reference"], recorded_by=officer.id
     )
-    over, _, _ = format_amount(Money(made.overpaid_minor, currency)).partition(" ")
+    over, _, _ = format_amount(Money(made.overpaid_minor, money.currency)).partition(" ")
     await officer.record_audit_entry(
         tx,
         one.partner_id,

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, SignedInRequest, partner_from_request, redirect_to
-from almoner.access.accounts.page_texts import build_page_texts, join_reasons_as_english
+from almoner.access.accounts.page_texts import build_page_texts, join_reasons_as_english, mark_as_english
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
@@ -19,11 +19,11 @@ from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import render_page
 from almoner.dashboard.timelines import PAID, donation_timeline
 from almoner.giving.accounting.reassignments import service as reassignments
-from almoner.giving.accounting.reassignments.domain import UnknownOrganisation
+from almoner.giving.accounting.reassignments.domain import MAX_REASON_LENGTH, UnknownOrganisation
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import service as receipts
-from almoner.kit.errors import IncorrectParams, Problem
+from almoner.kit.errors import Problem
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
@@ -144,15 +144,19 @@ class DonationPages:
         texts = build_page_texts(self._context, visitor)
         typed = {name: visitor.form_value(name).strip() for name in ("organisationId", "ground", "reason")}
         problems: dict[str, str] = {}
-        if visitor.form:
+        if visitor.form and (wrong := self._entry_problems(typed)):
+            problems = {
+                field: texts.language.html("dashboard.reassign.refused", reason=mark_as_english(reason))
+                for field, reason in wrong.items()
+            }
+        elif visitor.form:
             try:
                 async with self._context.db.write() as tx:
                     await self._reassign(tx, visitor, donation, typed)
                 return redirect_to(f"{visitor.portal.home}{DONATIONS.path}/{donation['id']}?done=reassigned")
             except Problem as refused:
-                field = "reason" if isinstance(refused, IncorrectParams) else "organisationId"
                 reason = join_reasons_as_english(refused.reasons or [refused.message])
-                problems = {field: texts.language.html("dashboard.reassign.refused", reason=reason)}
+                problems = {"organisationId": texts.language.html("dashboard.reassign.refused", reason=reason)}
         return render_page(
             self._context,
             visitor,
@@ -165,13 +169,20 @@ class DonationPages:
             problems=problems,
         )
 
+    def _entry_problems(self, entered_values: Mapping[str, str]) -> dict[str, str]:
+        """What is wrong with the entered values themselves, by field."""
+        found = {}
+        if self._context.db.deployment.ids.decode("organisation", entered_values["organisationId"]) is None:
+            found["organisationId"] = UnknownOrganisation.message
+        if not 1 <= len(entered_values["reason"]) <= MAX_REASON_LENGTH:
+            found["reason"] = f"the reason must have 1 to {MAX_REASON_LENGTH} characters"
+        return found
+
     async def _reassign(
         self, tx: Tx, visitor: SignedInRequest, donation: Record, entered_values: Mapping[str, str]
     ) -> None:
         """Reassign the donation as entered. Raises Problem."""
-        organisation_id = tx.ids.decode("organisation", entered_values["organisationId"])
-        if organisation_id is None:
-            raise UnknownOrganisation
+        organisation_id = self._context.parse_id("organisation", entered_values["organisationId"])
         by, partner = self._context.audit_context(visitor), partner_from_request(visitor)
         given = await reassignments.reassign_donation(
             tx,
