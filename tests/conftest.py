@@ -156,6 +156,13 @@ async def service(session_database: TestDatabase) -> AsyncIterator[Service]:
         yield made
 
 
+@pytest.fixture
+def standing_time(service: Service) -> Iterator[None]:
+    """Real time passes only where the test moves it, for limits of a second or two on a busy machine."""
+    with service.clock.wall_stopped():
+        yield
+
+
 @pytest.fixture(scope="session")
 async def emptied_service(postgres_server: PostgresServer) -> AsyncIterator[Emptied]:
     """The one that ``alone`` gives."""

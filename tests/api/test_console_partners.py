@@ -162,6 +162,7 @@ async def allowed(service: Service, key: str) -> tuple[str, list[int]]:
     return answers[0].headers["ratelimit-policy"], [one.status_code for one in answers]
 
 
+@pytest.mark.usefixtures("standing_time")
 async def test_a_partner_has_rate_limits_of_its_own(
     service: Service, tenant: Tenant, admin: Browser, name: str
 ) -> None:

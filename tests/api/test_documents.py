@@ -65,6 +65,7 @@ async def test_u6_a_document_is_downloaded_as_a_file_by_its_link(
     assert "sandbox" in got.headers["content-security-policy"]
 
 
+@pytest.mark.usefixtures("standing_time")
 async def test_u6_a_link_lives_five_minutes_of_real_time(service: Service, api: Client, anonymous: Client) -> None:
     made = await requested(api)
     url = data(await hand_in(api, made))["documents"][0]["url"]

@@ -242,6 +242,7 @@ async def test_a_token_endpoint_that_misbehaves_signs_nobody_in(
         ({"jwks_uri": "file:///etc/passwd"}, SsoRefusalReason.UNREACHABLE),
     ],
 )
+@pytest.mark.usefixtures("standing_time")
 async def test_a_description_that_is_not_right_sends_nobody_away(
     here: Setup, evil: HostileProvider, change: dict[str, Any], reason: SsoRefusalReason
 ) -> None:

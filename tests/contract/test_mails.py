@@ -74,7 +74,7 @@ class Inbox:
 @pytest.fixture
 def inbox() -> Iterator[Inbox]:
     made = Inbox(free_port())
-    controller = Controller(made, hostname="127.0.0.1", port=made.port, enable_SMTPUTF8=True)
+    controller = Controller(made, hostname="127.0.0.1", port=made.port, ready_timeout=30, enable_SMTPUTF8=True)
     controller.start()
     yield made
     controller.stop()
@@ -192,7 +192,7 @@ async def test_a_server_that_is_away_is_a_delay() -> None:
     ],
 )
 async def test_a_server_that_encrypts_otherwise_is_a_delay_with_advice(url: str, why: str) -> None:
-    controller = Controller(Inbox(0), hostname=urlsplit(url).hostname, port=free_port())
+    controller = Controller(Inbox(0), hostname=urlsplit(url).hostname, port=free_port(), ready_timeout=30)
     controller.start()
     try:
         with pytest.raises(TransientMailFailure, match=why):

@@ -57,7 +57,7 @@ async def test_neither_half_open_connections_nor_an_unread_log_keep_a_server_fro
 ) -> None:
     reader, writer = log
     with _serving(empty_database, tmp_path, writer) as port, ExitStack() as opened:
-        api = opened.enter_context(httpx.Client(base_url=f"http://127.0.0.1:{port}"))
+        api = opened.enter_context(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30))
 
         def ready() -> bool:
             try:
@@ -87,7 +87,7 @@ async def test_neither_half_open_connections_nor_an_unread_log_keep_a_server_fro
 
 
 def _answers(port: int) -> bool:
-    return httpx.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
+    return httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=30).status_code == 200
 
 
 def _lost(api: httpx.Client) -> float:

@@ -31,7 +31,7 @@ from tests.support.service import Service, serving
 SAMPLES = Path(__file__).parents[2] / "deploy" / "proxies"
 PER_SECOND = 100
 SENDERS = 20
-DRAIN_SECONDS = 3
+DRAIN_SECONDS = 10
 NAME = "api.example.org"
 
 
@@ -246,7 +246,7 @@ async def test_a_server_says_that_it_stops_and_goes_on_answering(servers: Server
     address = f"http://127.0.0.1:{port}"
     process.send_signal(signal.SIGTERM)
     await eventually(lambda: not servers.ready(port))
-    async with httpx.AsyncClient(base_url=address) as client:
+    async with httpx.AsyncClient(base_url=address, timeout=30) as client:
         assert (await client.get("/readyz")).json()["checks"] == {"stopping": "this server is stopping"}
         answer = await client.get("/v1/categories", headers={"Authorization": servers.key})
     assert (answer.status_code, answer.headers["connection"]) == (200, "close")

@@ -71,7 +71,7 @@ def load(address: str, key: str, organisation: str) -> Iterator["Counter[int]"]:
     counts: Counter[int] = Counter()
     over = threading.Event()
     body = {"organisationId": organisation}
-    with httpx.Client(base_url=address, headers={"Authorization": key}) as http:
+    with httpx.Client(base_url=address, headers={"Authorization": key}, timeout=30) as http:
 
         def ask() -> None:
             while not over.wait(PAUSE):

@@ -109,7 +109,7 @@ def test_first_start_of_an_ordinary_user_and_make_clean_which_removes_all_that_i
 
 def _call(clone: Clone, method: str, path: str, body: object = None) -> httpx.Response:
     headers = {"Authorization": clone.sandbox()["secretKey"]}
-    return httpx.request(method, f"http://localhost:{clone.port}/v1{path}", headers=headers, json=body)
+    return httpx.request(method, f"http://localhost:{clone.port}/v1{path}", headers=headers, json=body, timeout=30)
 
 
 def _make_category(clone: Clone, name: str) -> str:

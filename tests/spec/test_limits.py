@@ -86,6 +86,7 @@ def test_rate_limits_are_the_settled_ones(environment: str, expected: tuple[int,
 async def test_l1_l3_a_burst_is_allowed_then_429_says_when_and_is_right(empty_database: TestDatabase) -> None:
     limit = configuration.RequestRate(1, 20)
     async with serving(empty_database, rate_limit_secret=limit) as service:
+        service.clock.stop_wall()
         tenant = await service.tenant()
         client = service.client(tenant.secret)
         answers = [await client.get("/v1/countries") for _ in range(40)]
@@ -105,6 +106,7 @@ async def test_l1_l3_a_burst_is_allowed_then_429_says_when_and_is_right(empty_da
 
 async def test_h10_a_customer_with_a_whole_64_of_ipv6_has_one_limit(empty_database: TestDatabase) -> None:
     async with serving(empty_database, rate_limit_address=configuration.RequestRate(1, 5)) as service:
+        service.clock.stop_wall()
         key = (await service.tenant()).publishable
         statuses = [
             (await service.client(key, address=f"2001:db8:0:1::{number:x}").get("/v1/countries")).status_code

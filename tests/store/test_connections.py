@@ -195,20 +195,20 @@ async def test_what_a_rush_left_over_is_closed_and_what_is_old_is_replaced(sessi
     assert pool.get_min_size() == 0, "up to so many are opened in their place"
     await idle.close()
 
-    old = ConnectionPool(await transactions.open_pool(session_database.dsn, SIZE), 1.0, life_seconds=0.0)
+    old = ConnectionPool(await transactions.open_pool(session_database.dsn, SIZE), 30.0, life_seconds=0.0)
     assert len({await backend(old) for _ in range(4)}) == 4
     assert len(set(await asyncio.gather(*(backend(old) for _ in range(20))))) == 20
     await old.close()
 
 
 async def test_nobody_waits_for_ever_and_who_gave_up_costs_nobody_a_connection(session_database: TestDatabase) -> None:
-    connections = ConnectionPool(await transactions.open_pool(session_database.dsn, SIZE), 0.05)
-    held = [await connections.acquire() for _ in range(SIZE)]
+    connections = ConnectionPool(await transactions.open_pool(session_database.dsn, 2), 0.05)  # both open already
+    held = [await connections.acquire() for _ in range(2)]
     found = await asyncio.gather(*(backend(connections) for _ in range(20)), return_exceptions=True)
     assert {type(one) for one in found} == {ConnectionUnavailable}
     for connection in held:
         connections.release(connection)
-    again = [await connections.acquire() for _ in range(SIZE)]
+    again = [await connections.acquire() for _ in range(2)]
     for connection in again:
         connections.release(connection)
     await connections.close()

@@ -20,6 +20,8 @@ from tests.support.database import TestDatabase
 from tests.support.service import Service, Tenant, serving
 from tests.support.signing_in import AWAY, PASSWORD, WRONG, Account, member, second, tried, wrong
 
+pytestmark = pytest.mark.usefixtures("standing_time")
+
 
 @pytest.fixture
 async def ada(service: Service, tenant: Tenant) -> Account:
@@ -85,6 +87,7 @@ async def test_waits_are_the_same_for_a_name_that_nobody_has(ada: Account) -> No
 async def small_world(empty_database: TestDatabase) -> AsyncIterator[Account]:
     """A member in a database of their own: tries from one network are counted for all names."""
     async with serving(empty_database) as service:
+        service.clock.stop_wall()
         yield await member(service, await service.tenant())
 
 

@@ -1,5 +1,7 @@
 """The clocks that tests move."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 from almoner.kit.ids import created_at_of_id, new_id
@@ -56,6 +58,15 @@ class TestClock:
     def stop_wall(self) -> None:
         """Stop real time, too, until a test moves it."""
         self._wall = datetime.now(UTC)
+
+    @contextmanager
+    def wall_stopped(self) -> Iterator[None]:
+        """The same while the block runs."""
+        self.stop_wall()
+        try:
+            yield
+        finally:
+            self._wall = None
 
     def advance_wall(self, **amount: float) -> None:
         """Move real time: leases, limits and one-time passwords expire."""

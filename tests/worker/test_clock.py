@@ -44,6 +44,7 @@ def test_the_business_clock_is_real_time_and_what_it_was_moved_never_back() -> N
 
 
 async def test_servers_share_the_limits_and_a_silent_one_counts_no_more(ground: Ground) -> None:
+    ground.clock.stop_wall()
     first, heard = pulse(ground, ground.db)
     second, _ = pulse(ground, ground.db)
     worker, _ = pulse(ground, ground.db, "worker")
@@ -60,6 +61,7 @@ async def test_servers_share_the_limits_and_a_silent_one_counts_no_more(ground: 
 
 
 async def test_a_move_waits_for_every_live_process_and_for_no_dead_one(ground: Ground) -> None:
+    ground.clock.stop_wall()
     dead, _ = pulse(ground, ground.db)
     await dead.beat()
     ground.clock.advance_wall(seconds=4)

@@ -210,6 +210,7 @@ async def crashed(giving: Giving) -> None:
 
 
 async def test_i5_a_job_finishes_what_a_crashed_process_left_when_the_lease_has_run_out(ground: Ground) -> None:
+    ground.service.clock.stop_wall()
     giving = await ground.session()
     await crashed(giving)
     ground.service.clock.advance_wall(seconds=55)

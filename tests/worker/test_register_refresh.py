@@ -232,7 +232,7 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
         other_merge = await asyncpg.connect(empty_database.owner_dsn)
         async with other_merge.transaction():
             await other_merge.execute("select from registry where code = 'IRS' for no key update")
-            slow = worker(timedelta(seconds=4))
+            slow = worker(timedelta(seconds=10))
             await slow.record_results_and_start_jobs()
             await slow.wait_until_idle()
         await other_merge.close()

@@ -355,7 +355,7 @@ async def test_the_clock_stops_at_a_date_that_cannot_be_worked_off(
     due, target = await world.next_moment(), world.now + timedelta(days=50)
     assert due is not None
     world.provider.refuse = 1_000_000
-    clock = SandboxClock(world.worker(), service.clock, patience_seconds=0.5)
+    clock = SandboxClock(world.worker(), service.clock, patience_seconds=3)
     async with service.db.idempotency_transaction() as tx:
         stopped = await clock.advance_to(tx, target)
     assert stopped.outstanding_work_count > 0

@@ -220,6 +220,7 @@ async def test_v6_a_delivery_that_goes_on_is_not_removed(empty_database: TestDat
 
 
 async def test_v6_processes_that_ended_without_a_word_are_forgotten_after_a_minute(ground: Ground) -> None:
+    ground.clock.stop_wall()
     dead = Heartbeat(ground.db, "worker", ground.telemetry, lambda _: None)
     alive = Heartbeat(ground.db, "server", ground.telemetry, lambda _: None)
     await dead.beat()
