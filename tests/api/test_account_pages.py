@@ -376,7 +376,7 @@ async def test_operators_set_up_a_second_factor_before_anything_else(service: Se
     assert answer.headers["location"] == "/operator/sign-in/second?next=/operator"
     assert (await one.get("/operator")).status_code == 303
     await one.get(answer.headers["location"])
-    answer = await one.post("/operator/sign-in/second", code="000000")
+    answer = await one.post("/operator/sign-in/second", code=people.wrong_code(service, secret))
     assert answer.status_code == 422
     answer = await one.post("/operator/sign-in/second", code=people.code(service, secret))
     assert answer.headers["location"] == "/operator/desk"

@@ -128,7 +128,7 @@ async def test_v8_an_owner_by_the_provider_comes_to_sensitive_pages_by_a_code(he
         assert back.headers["location"] == f"{home}/sign-in/second?next={home}/members"
         page = await browser.get(back.headers["location"])
         assert "password" not in page.text
-        wrong = await browser.post(f"{home}/sign-in/second", code="000000")
+        wrong = await browser.post(f"{home}/sign-in/second", code=ada.wrong_code())
         assert wrong.status_code == 422
         right = await browser.post(f"{home}/sign-in/second", code=ada.code(), next=f"{home}/members")
         assert (right.status_code, right.headers["location"]) == (303, f"{home}/members")

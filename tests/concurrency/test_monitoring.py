@@ -103,10 +103,14 @@ class Tries:
     async def work(self) -> None:
         await self.service.drain()
 
-    def weighed(self) -> dict[Step, int]:
-        """Them, by how often they are tried."""
+    def dealt(self, count: int) -> list[Step]:
+        """So many of them in any order, none left out."""
         often: dict[Step, int] = {self.create: 4, self.evaluate: 6, self.choose: 1, self.cancel: 1, self.decide: 1}
-        return {**often, self.judge: 2, self.configure: 1, self.load: 1, self.work: 2}
+        often |= {self.judge: 2, self.configure: 1, self.load: 1, self.work: 2}
+        each = [step for step, times in often.items() for _ in range(times)]
+        steps = each * (count // len(each)) + self.chance.choices(each, k=count % len(each))
+        self.chance.shuffle(steps)
+        return steps
 
 
 async def test_s1_eight_writers_at_random(alone: Service, tmp_path: Path, figures: Figures) -> None:
@@ -119,11 +123,10 @@ async def test_s1_eight_writers_at_random(alone: Service, tmp_path: Path, figure
     await attempts.load()
     await attempts.create()
     taken: Counter[str] = Counter()
+    steps = iter(attempts.dealt(figures.count(80, 2000)))
 
     async def writer() -> None:
-        steps = attempts.weighed()
-        for _ in range(figures.count(80, 2000) // WRITERS):
-            [step] = chance.choices(list(steps), list(steps.values()))
+        for step in steps:
             with suppress(Problem, ReviewNotOpen):
                 await step()
                 taken[step.__name__] += 1

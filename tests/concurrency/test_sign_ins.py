@@ -141,7 +141,9 @@ async def test_a_hundred_codes_at_once_are_five(service: Service, tenant: Tenant
 
     async def guess() -> type[Exception]:
         try:
-            await sign_in_methods.sign_in_by_second_factor_code(service.db, who.realm, ticket, "000000", who.home)
+            await sign_in_methods.sign_in_by_second_factor_code(
+                service.db, who.realm, ticket, who.wrong_code(), who.home
+            )
         except (SignInFailed, AttemptThrottled) as refused:
             return type(refused)
         raise AssertionError("a wrong code let somebody in")
@@ -156,7 +158,7 @@ async def test_a_code_and_a_link_hold_person_and_tries_in_one_order(service: Ser
     await who.add_app()
     ticket = (await second(who)).ticket
     with pytest.raises(SignInFailed):
-        await sign_in_methods.sign_in_by_second_factor_code(service.db, who.realm, ticket, "000000", who.home)
+        await sign_in_methods.sign_in_by_second_factor_code(service.db, who.realm, ticket, who.wrong_code(), who.home)
     async with service.db.write() as tx:  # as links.set_password_hash does
         await people.get_for_update(tx, who.realm, who.person.id)
         entering = asyncio.create_task(

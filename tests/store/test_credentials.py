@@ -123,9 +123,9 @@ async def test_an_app_opens_nothing_before_its_first_code(ada: Account) -> None:
         shown = await authenticators.begin_setup(tx, ada.person, "Almoner")
         again = await authenticators.get_pending_setup(tx, ada.person, "Almoner")
         assert again == shown
-        app = TOTP(shown.secret.replace(" ", ""))
+        app = ada.set_app(shown.secret)
         assert not await authenticators.verify_code(tx, ada.person, app.at(tx.real_now))
-        assert not await account.confirm_authenticator(tx, ada.person, "000000", ada.home)
+        assert not await account.confirm_authenticator(tx, ada.person, ada.wrong_code(), ada.home)
         assert not (await factors_of(ada)).has_second_factor
         code = app.at(tx.real_now)
         assert await account.confirm_authenticator(tx, ada.person, code, ada.home)

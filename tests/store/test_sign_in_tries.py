@@ -167,7 +167,7 @@ async def test_codes_are_slowed_apart_from_passwords(ada: Account) -> None:
     for _ in range(5):
         with pytest.raises(SignInFailed):
             await sign_in_methods.sign_in_by_second_factor_code(
-                ada.service.db, ada.realm, needed.ticket, "000000", ada.home
+                ada.service.db, ada.realm, needed.ticket, ada.wrong_code(), ada.home
             )
     with pytest.raises(AttemptThrottled):
         await sign_in_methods.sign_in_by_second_factor_code(

@@ -82,7 +82,7 @@ async def test_an_app_is_asked_for_after_the_password(ada: Account) -> None:
     db = ada.service.db
     assert await sign_in_methods.get_pending_second_factor(db, ada.realm, needed.ticket) == needed
     with pytest.raises(SignInFailed):
-        await sign_in_methods.sign_in_by_second_factor_code(db, ada.realm, needed.ticket, "000000", ada.home)
+        await sign_in_methods.sign_in_by_second_factor_code(db, ada.realm, needed.ticket, ada.wrong_code(), ada.home)
     entered = await sign_in_methods.sign_in_by_second_factor_code(db, ada.realm, needed.ticket, ada.code(), ada.home)
     assert entered.sign_in.method == "password_totp"
     with pytest.raises(SignInFailed):
@@ -261,7 +261,7 @@ async def test_who_has_no_password_proves_by_the_app(service: Service, tenant: T
     service.clock.advance_wall(minutes=10)
     with pytest.raises(SignInFailed):
         await sign_in_methods.reauthenticate_by_second_factor_code(
-            service.db, who.person, entered.sign_in, "000000", who.home
+            service.db, who.person, entered.sign_in, who.wrong_code(), who.home
         )
     assert not await fresh(who, entered.secret)
     secret = await sign_in_methods.reauthenticate_by_second_factor_code(

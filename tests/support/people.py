@@ -38,6 +38,12 @@ async def authenticator(service: Service, somebody: Person) -> str:
     return secret
 
 
+def wrong_code(service: Service, secret: str) -> str:
+    """A code that the app shows neither now nor in the next minutes."""
+    shown = {pyotp.TOTP(secret).at(service.clock.real_now(), counter_offset=steps) for steps in range(-3, 10)}
+    return next(wrong for number in range(len(shown) + 1) if (wrong := f"{number:06}") not in shown)
+
+
 def code(service: Service, secret: str) -> str:
     """The app's next code, a minute later, since a code is accepted once."""
     service.clock.advance_wall(seconds=60)

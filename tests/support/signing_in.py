@@ -17,6 +17,7 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser, NewSignIn, PendingSecondFactor, SignInFailed
 from almoner.access.sign_ins.service import account, sign_in_methods
 from almoner.platform.audit.log import Actor
+from tests.support.people import wrong_code
 from tests.support.service import Service, Tenant
 
 PASSWORD = "seven green herons dance"
@@ -77,6 +78,11 @@ class Account:
         """The app's code now, or some steps from now."""
         assert self.app is not None
         return str(self.app.at(self.service.clock.real_now(), counter_offset=steps))
+
+    def wrong_code(self) -> str:
+        """A code that the app does not show."""
+        assert self.app is not None
+        return wrong_code(self.service, self.app.secret)
 
     async def deactivate(self, *, active: bool = False) -> None:
         """Deactivate the person, or activate them again."""
