@@ -83,7 +83,7 @@ async def test_neither_half_open_connections_nor_an_unread_log_keep_a_server_fro
         finally:
             await superuser.close()
         await eventually(ready, within=60)
-        assert _lost(api) > lost
+        await eventually(lambda: _lost(api) > lost)
 
 
 def _answers(port: int) -> bool:

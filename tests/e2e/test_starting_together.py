@@ -81,7 +81,9 @@ async def _live(server: PostgresServer, started: list[Started]) -> bool:
 def _ready(one: Started) -> bool:
     if one.process.poll() is not None:
         pytest.fail(one.printed())
-    return httpx.get(f"http://localhost:{one.port}/readyz").status_code == 200
+    with suppress(httpx.TransportError):  # before it listens, or while it waits for the database
+        return httpx.get(f"http://localhost:{one.port}/readyz").status_code == 200
+    return False
 
 
 def _postmaster(server: PostgresServer) -> int:

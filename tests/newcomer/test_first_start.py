@@ -1,5 +1,6 @@
 """What a newcomer sees: from a clone to a service that answers, whoever and wherever they are, and starts again."""
 
+import asyncio
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ import pytest
 from tests.newcomer import clones
 from tests.newcomer.clones import STOP_SECONDS, Clone, Started
 from tests.support.browsing import localhost_cookies
+from tests.support.eventually import eventually
 
 SANDBOX_KEYS = [
     "baseUrl",
@@ -123,7 +125,7 @@ def _is_there(clone: Clone, category: str) -> bool:
 
 
 def _nothing_left(clone: Clone) -> None:
-    assert not clone.processes()
+    asyncio.run(eventually(lambda: not clone.processes()))
     for port in (clone.port, clone.port + 1):
         with socket.create_server(("127.0.0.1", port)):
             pass

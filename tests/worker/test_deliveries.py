@@ -337,7 +337,7 @@ async def test_w4_a_receiver_that_never_answers_delays_nobody_else(
         await webhooks.subscribe(api, healthy)
         await webhooks.happen(service, tenant, times=50)
         running = asyncio.create_task(service.services.background.run(stop))
-        await eventually(lambda: len(healthy.received) == 50)
+        await eventually(lambda: len(healthy.received) == 50 and dead.in_flight == 4)
         assert dead.most_in_flight == 4
     stop.set()
     await running
