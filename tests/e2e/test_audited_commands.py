@@ -347,7 +347,7 @@ async def donation_requests(world: World) -> None:
 async def gift_aid(world: World) -> None:
     made = await declared(world.api)
     printed = await world.does("gift-aid", "cancel-declaration", made["id"], "--from", "2026-01-31")
-    assert printed == f"{made['id']} no longer covers donations made from 2026-01-31T00:00:00.000Z.\n"
+    assert printed == f"{made['id']} no longer covers donations made on or after 2026-01-31T00:00:00.000Z.\n"
     before = await world.entries()
     for words, stated in {
         (made["id"],): "the declaration was already cancelled on",

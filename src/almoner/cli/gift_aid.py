@@ -42,7 +42,7 @@ async def cancel_declaration(
     assert cancelled.cancelled_from is not None, "it was just cancelled"
     ends = iso_timestamp(cancelled.cancelled_from)
     await caller.record_audit_entry(tx, cancelled.partner_id, "gift_aid.cancelled", declaration, cancelled_from=ends)
-    return f"{declaration} no longer covers donations made from {ends}."
+    return f"{declaration} no longer covers donations made on or after {ends}."
 
 
 def _moment(text: str | None) -> datetime | None:
