@@ -48,8 +48,8 @@ async def _round(db: Database, entries: int) -> tuple[float, float]:
         pass
     chained = time.perf_counter()
     proof = await audit_verification.verify_chain(db, scope)
-    if proof.broken or proof.entry_count != entries:
-        raise RuntimeError(f"{proof.entry_count} entries were proved: {proof.broken}")
+    if proof.chain_error or proof.entry_count != entries:
+        raise RuntimeError(f"{proof.entry_count} entries were proved: {proof.chain_error}")
     return entries / (chained - started), entries / (time.perf_counter() - chained)
 
 

@@ -104,7 +104,7 @@ async def sign_in(stage: Stage) -> Operator:
             await authenticators.confirm_setup(tx, person, code, build_audit_context_of_person(tx, person, None))
             begun = await sign_ins.begin_sign_in(tx, person, "password_totp", Browser("127.0.0.1"))
             name = tx.ids.encode(operators.ID, person.id)
-        return Operator(Signed(OPERATORS_HOME, f"__Host-operator={begun.secret}", secret), name)
+        return Operator(Signed(OPERATORS_HOME, f"__Host-operator={begun.session_secret}", secret), name)
     finally:
         await services.close()
 

@@ -110,7 +110,7 @@ async def sign_in(stage: Stage, partner: Partner) -> Signed:
             await authenticators.confirm_setup(tx, person, code, build_audit_context_of_person(tx, person, None))
             begun = await sign_ins.begin_sign_in(tx, person, "password_totp", Browser("127.0.0.1"))
             portal = build_member_portal(person.realm, tx.ids.encode("partner", partner.id), "")
-        return Signed(portal.home, f"{portal.session_cookie_name}={begun.secret}", secret)
+        return Signed(portal.home, f"{portal.session_cookie_name}={begun.session_secret}", secret)
     finally:
         await services.close()
 

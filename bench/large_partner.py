@@ -21,7 +21,7 @@ from uuid import UUID
 
 import asyncpg
 
-from almoner.dashboard.search_terms import SearchableRecord, record_term_hashes
+from almoner.dashboard.search_terms import SearchableRecord, hash_terms_of_record
 from almoner.giving.checkout.donations.store_lists import REFRESH_TOTALS
 from almoner.kit.ids import RecordIdCodec, new_id
 from almoner.platform.events.event_blocks import BUILD_BLOCK, SIZE
@@ -275,7 +275,7 @@ def _donation_terms(partner: UUID, who: tuple[str, ...], about: tuple[str, ...])
 
 @lru_cache(maxsize=300_000)
 def _terms(partner: UUID, personal: tuple[str, ...], texts: tuple[str, ...]) -> list[int]:
-    return record_term_hashes(SearchableRecord(partner, "donation", partner, personal, texts))
+    return hash_terms_of_record(SearchableRecord(partner, "donation", partner, personal, texts))
 
 
 async def _places(connection: "asyncpg.Connection[asyncpg.Record]", large: LargePartner) -> _Places:
@@ -364,7 +364,7 @@ def _submission(large: LargePartner, configuration: UUID, registry: UUID, number
         ("validationrequest", request, ()),
         ("validationsubmission", submission, (first, last, email, f"K-{number:06d}")),
     ):
-        found = record_term_hashes(SearchableRecord(large.partner, kind, record, (), (*texts, *more)))
+        found = hash_terms_of_record(SearchableRecord(large.partner, kind, record, (), (*texts, *more)))
         yield SEARCH, (large.partner, kind, record, found)
 
 

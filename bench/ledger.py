@@ -85,7 +85,7 @@ def _bare(pool: "asyncpg.Pool[Any]", providers: int) -> Post:
 async def _balanced(db: Database) -> bool:
     async with db.read() as tx:
         found = await ledger.list_balances(tx)
-    return sum(one.debits for one in found) == sum(one.credits for one in found) > 0
+    return sum(one.debits_minor for one in found) == sum(one.credits_minor for one in found) > 0
 
 
 async def _rounds(complete: Settings, scale: Scale) -> list[str]:

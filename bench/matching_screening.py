@@ -115,8 +115,8 @@ def register(count: int | None, *, short: bool = False) -> list[str]:
     """The organisations of the master file against all lists, or the short ones, on two cores."""
     rows = [{key: row[key] for key in _KEPT} for row in islice(master_file(), count)]
     texts = [listed.text for one in of("organisation", short=short) for listed in one.listed.names]
-    listed = {prepare_name(text).joined_with_stop_words for text in texts}
-    bare = [row for row in rows if prepare_name(row["NAME"]).joined_with_stop_words in listed]
+    listed = {prepare_name(text).joined_words_with_stop_words for text in texts}
+    bare = [row for row in rows if prepare_name(row["NAME"]).joined_words_with_stop_words in listed]
     context = multiprocessing.get_context("spawn")
     with context.Pool(CORES) as pool:
         parts = pool.map(partial(_flagged, short), _halves(rows))
@@ -146,8 +146,8 @@ def aliases() -> list[str]:
     groups: dict[str, list[tuple[bool, bool]]] = {}
     for row in rows:
         entry = Compared("one", (row["primary_name"],), frozenset(("elsewhere",)))
-        known = match_entry(prepare_subject([row["alias"]], ["elsewhere"]), entry).flagged
-        unknown = match_entry(prepare_subject([row["alias"]]), entry).flagged
+        known = match_entry(prepare_subject([row["alias"]], ["elsewhere"]), entry).requires_review
+        unknown = match_entry(prepare_subject([row["alias"]]), entry).requires_review
         groups.setdefault(row["alias_type"], []).append((known, unknown))
     for kind, found in sorted(groups.items()):
         shares = [sum(one[side] for one in found) / len(found) for side in (0, 1)]

@@ -127,7 +127,7 @@ async def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    with postgres.running_server(cluster.folder()) as server:
+    with postgres.run_embedded_server(cluster.folder()) as server:
         async with database.copied(server) as made, serving(made) as service:
             connection = await asyncpg.connect(made.owner_dsn)
             version = await connection.fetchval("show server_version")

@@ -130,7 +130,7 @@ def figures(request: pytest.FixtureRequest) -> Figures:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """The embedded server, shared by the workers of this run and by runs at the same time."""
-    with postgres.running_server(cluster.folder()) as server:
+    with postgres.run_embedded_server(cluster.folder()) as server:
         hanging.servers.append(server)
         yield server
 

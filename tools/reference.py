@@ -124,7 +124,7 @@ def own_problems() -> dict[str, type[Problem]]:
     """Every code that the service declares; tests may declare more in the same process."""
     return {
         code: problem
-        for code, problem in errors.problem_catalogue().items()
+        for code, problem in errors.problem_types_by_code().items()
         if problem.__module__.startswith("almoner.")
     }
 
@@ -178,7 +178,7 @@ def _events() -> Iterator[str]:
     yield _row("Event type", "`eventData`", "Sent when")
     yield _row("---", "---", "---")
     for event in EVENT_TYPES.values():
-        yield _row(f"`{event.name}`", f"`{event.record}`", event.sent_when)
+        yield _row(f"`{event.name}`", f"`{event.record_type}`", event.sent_when)
 
 
 def _self_checks() -> Iterator[str]:

@@ -67,7 +67,7 @@ def read(path: Path) -> list[Body]:
 
 def learn(bodies: Sequence[Body], threshold: float) -> ModelWeights:
     """The weights for these bodies."""
-    counts = Counter(word for body in bodies for word in body.found.words)
+    counts = Counter(word for body in bodies for word in body.found.word_weights)
     rarity = {word: math.log(len(bodies) / n) for word, n in counts.items() if n >= FEWEST_BODIES_WITH_A_WORD}
     empty = ModelWeights(threshold, {}, rarity, {})
     vectors = [empty.weigh_features(body.found) for body in bodies]

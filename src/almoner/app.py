@@ -24,7 +24,7 @@ from almoner.platform.http.probes import probe_routes
 from almoner.platform.http.service import ApiApplication
 from almoner.platform.http.signing_keys import signing_keys_route
 from almoner.platform.pages.front_and_error_pages import FrontAndErrorPages, is_page_request
-from almoner.sandbox.places import sandbox_page_links
+from almoner.sandbox.places import sandbox_page_names_by_path
 from almoner.scim import PREFIX as SCIM
 from almoner.wiring import Services
 
@@ -78,7 +78,7 @@ def _probes(services: Services, description: bytes | None) -> list[Route]:
         services.telemetry,
         description,
         services.settings.metrics_token_value,
-        services.parts,
+        services.dependency_monitor,
     )
 
 
@@ -106,14 +106,14 @@ def create_app(
 
     async def show_media(request: Request) -> Response:
         async with services.db.read() as tx:
-            found = await media.find(tx, ALL_PARTNERS, request.path_params["key"])
+            found = await media.find_image(tx, ALL_PARTNERS, request.path_params["key"])
         if found is None:
             raise NotFound
         headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
         return Response(found[1], media_type=found[0], headers=headers)
 
     async def places() -> Mapping[str, str]:
-        return await sandbox_page_links(services.db) if services.settings.sandbox else {}
+        return await sandbox_page_names_by_path(services.db) if services.settings.sandbox else {}
 
     deployment = services.db.deployment
     site = FrontAndErrorPages(deployment, places)
@@ -128,7 +128,7 @@ def create_app(
     ]
     outer = Router(pages, redirect_slashes=False)
     app = OutermostMiddleware(
-        _PathDispatcher(services.api, services.scim, outer),
+        _PathDispatcher(services.api, services.scim_application, outer),
         services.telemetry,
         services.db.deployment.clock,
         services.settings.trusted_proxies,

@@ -28,7 +28,7 @@ def build_mail_transport(settings: Settings, db: Database) -> MailTransport:
     return ActiveDeploymentMailTransport(server, db.deployment.identity)
 
 
-async def check_mail_server(settings: Settings, clock: Clock, recipient: str | None) -> str | None:
+async def check_and_describe_mail_server(settings: Settings, clock: Clock, recipient: str | None) -> str | None:
     """Test the mail server and send a message to ``recipient``; None in a sandbox with its own mailbox.
 
     Raises the error of the mail server.
@@ -38,7 +38,7 @@ async def check_mail_server(settings: Settings, clock: Clock, recipient: str | N
     from almoner.adapters.mail_smtp import SmtpTransport
 
     server = SmtpTransport(settings.mail_url.get_secret_value(), settings.mail_from or _SANDBOX_SENDER, clock)
-    found = await server.check_connection()
+    found = await server.check_and_describe_connection()
     if recipient is None:
         return found
     from almoner.platform.outbound.mail_rendering import build_test_mail
@@ -59,7 +59,7 @@ async def check_document_storage(settings: Settings) -> None:
     await open_storage(settings.documents_url, settings.documents_folder, settings.documents_endpoint or None).check()
 
 
-async def check_virus_scanner(settings: Settings) -> str | None:
+async def check_virus_scanner_and_get_url(settings: Settings) -> str | None:
     """The URL of the virus scanner, which has answered; None if files are not scanned. Raises on failure."""
     if settings.skips_virus_scan or settings.scanner_url is None:
         return None

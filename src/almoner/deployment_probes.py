@@ -46,7 +46,7 @@ def build_external_probes(settings: Settings, clock: Clock, mail_to: str | None 
     """
 
     async def mail() -> CheckResult:
-        found = await backends.check_mail_server(settings, clock, mail_to)
+        found = await backends.check_and_describe_mail_server(settings, clock, mail_to)
         return CheckResult("mail server", "ok" if found else "skipped", found or "the sandbox has a mailbox of its own")
 
     async def storage() -> CheckResult:
@@ -91,7 +91,7 @@ def build_external_probes(settings: Settings, clock: Clock, mail_to: str | None 
 
 
 async def _check_scanner(settings: Settings) -> CheckResult:
-    if (found := await backends.check_virus_scanner(settings)) is not None:
+    if (found := await backends.check_virus_scanner_and_get_url(settings)) is not None:
         return CheckResult("virus scanner", "ok", f"{found}: answers")
     if settings.skips_virus_scan:
         return CheckResult("virus scanner", "skipped", "files are not scanned")

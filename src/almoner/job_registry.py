@@ -130,7 +130,7 @@ _BLOB_REFERENCES = (
 """Functions that list the references to files in the document storage that belong to no document."""
 
 
-class WatchlistScreening:
+class WatchlistOrganisationScreener:
     """Screens nonprofits for verifications, and sends matches to review."""
 
     def __init__(self, screener: Screener) -> None:
@@ -180,8 +180,8 @@ class BackgroundDependencies:
     card_testing_limits: CardTestingLimits
     disbursement_rules: DisbursementRules
     telemetry: Telemetry
-    audit_heads: Path
-    registers: RegisterRefreshContext
+    audit_head_folder: Path
+    register_refresh_context: RegisterRefreshContext
     watchlists: WatchlistRefreshContext
     name_agreement: float
     mail_hosts: MailHostLookup
@@ -211,10 +211,10 @@ def _platform_tasks(parts: BackgroundDependencies) -> list[BackgroundTasks]:
         events_jobs.tasks.declared_tasks,
         upload_intake.tasks.declared_tasks,
         audit_heads.tasks.declared_tasks,
-        audit_heads.export_tasks.bind(parts.audit_heads),
-        audit_proofs.proof_tasks.bind(parts.audit_heads),
+        audit_heads.export_tasks.bind(parts.audit_head_folder),
+        audit_proofs.proof_tasks.bind(parts.audit_head_folder),
         selfcheck.tasks.declared_tasks,
-        selfcheck.run_tasks.bind(selfcheck.JobDependencies(CHECKS, parts.telemetry)),
+        selfcheck.run_tasks.bind(selfcheck.SelfcheckJobDependencies(CHECKS, parts.telemetry)),
     ]
 
 
@@ -243,7 +243,7 @@ def _import_tasks(parts: BackgroundDependencies) -> list[BackgroundTasks]:
     return [
         activities_jobs.tasks.declared_tasks,
         registers_jobs.tasks.declared_tasks,
-        registers_jobs.refresh_tasks.bind(parts.registers),
+        registers_jobs.refresh_tasks.bind(parts.register_refresh_context),
         registers_jobs.upload_tasks.bind(registers_jobs.RegisterUploadContext(parts.blobs, get_register_source)),
         watchlists_jobs.tasks.declared_tasks,
         watchlists_jobs.refresh_tasks.bind(parts.watchlists),
@@ -255,7 +255,7 @@ def _slice_tasks(parts: BackgroundDependencies) -> list[BackgroundTasks]:
     rules = parts.disbursement_rules
     payout_parts = disbursements_jobs.JobDependencies(rules, parts.telemetry)
     checking_parts = verifications_jobs.JobDependencies(
-        WatchlistScreening(parts.screener), payee_bank_accounts.find_approved_account
+        WatchlistOrganisationScreener(parts.screener), payee_bank_accounts.find_approved_account
     )
     return [
         *_access_tasks(),
@@ -321,7 +321,7 @@ NOTIFICATIONS: tuple[NotificationDefinition[Any], ...] = (
 
 def email_job_kinds() -> frozenset[str]:
     """The kinds of jobs that send an email."""
-    return frozenset(one.kind.name for one in (*NOTIFICATIONS, *donor_emails_jobs.build_notifications({})))
+    return frozenset(one.job_kind.name for one in (*NOTIFICATIONS, *donor_emails_jobs.build_notifications({})))
 
 
 def _mail_tasks(parts: BackgroundDependencies) -> list[BackgroundTasks]:

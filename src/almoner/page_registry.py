@@ -57,10 +57,10 @@ from almoner.platform.ratelimit import RateLimiter
 from almoner.providers import (
     PaymentProviderClient,
     giving_link_disclosures,
-    own_bank_accounts,
+    load_bank_accounts_by_currency,
     provider_webhook_routes,
 )
-from almoner.sandbox.documentation_key import DocumentationKeyPage
+from almoner.sandbox.documentation_key import DocumentationApiKeyEndpoint
 from almoner.sandbox.pages import TEMPLATES as SANDBOX_TEMPLATES
 from almoner.sandbox.pages import MailboxPages
 from almoner.screening.screenings.service import Screener
@@ -84,14 +84,14 @@ class PageDependencies:
     db: Database
     telemetry: Telemetry
     catalogues: TranslationCatalogues
-    limiter: RateLimiter
+    rate_limiter: RateLimiter
     outbound: OutboundClient
-    intake: UploadIntake
-    scanner: MalwareScanner | None
+    upload_intake: UploadIntake
+    malware_scanner: MalwareScanner | None
     blobs: BlobStore
     provider: PaymentProviderClient | None
     payment_context: PaymentContext | None
-    api: ApiApplication
+    api_application: ApiApplication
     rules: DisbursementRules
     limits: RateLimits
     screener: Screener
@@ -101,7 +101,7 @@ class PageDependencies:
 
 def build_pages(dependencies: PageDependencies) -> list[BaseRoute]:
     """The routes of all pages, in matching order."""
-    db, catalogues, limiter = dependencies.db, dependencies.catalogues, dependencies.limiter
+    db, catalogues, limiter = dependencies.db, dependencies.catalogues, dependencies.rate_limiter
     return [
         *assets.ROUTES,
         *reports.csp_report_routes(dependencies.telemetry, db.deployment.clock),
@@ -114,7 +114,7 @@ def build_pages(dependencies: PageDependencies) -> list[BaseRoute]:
             limiter,
         ),
         *_sandbox_pages(dependencies.settings, db, catalogues),
-        *_validation_pages(db, catalogues, dependencies.intake, limiter, dependencies.blobs),
+        *_validation_pages(db, catalogues, dependencies.upload_intake, limiter, dependencies.blobs),
         *StatusPage(dependencies.status).routes(),
         *_people_pages(dependencies),
     ]
@@ -133,8 +133,8 @@ _NAVIGATION: tuple[NavigationLink, ...] = (
 
 def _people_pages(parts: PageDependencies) -> list[BaseRoute]:
     """The pages of members and operators, and their not-found pages."""
-    db, catalogues, limiter = parts.db, parts.catalogues, parts.limiter
-    api, rules, outbound = parts.api, parts.rules, parts.outbound
+    db, catalogues, limiter = parts.db, parts.catalogues, parts.rate_limiter
+    api, rules, outbound = parts.api_application, parts.rules, parts.outbound
     pages = PageRenderer(db.deployment, accounts_pages.TEMPLATES, catalogues)
     gate = PageGuard(db, pages, _NAVIGATION)
     routes = [
@@ -178,8 +178,8 @@ def _console_routes(parts: PageDependencies, gate: PageGuard, beside: Sequence[R
     preview = partial(outcome_previews.preview_decision_emails, mails)
     services = ConsoleServices(
         parts.blobs,
-        parts.intake,
-        parts.scanner,
+        parts.upload_intake,
+        parts.malware_scanner,
         parts.outbound,
         parts.rules,
         own,
@@ -216,7 +216,7 @@ def _giving_pages(
         partial(donations_flows.handle_donor_return, payment_context),
         payment_context.provider.currencies,
         partial(donations_flows.start_bank_transfer, payment_context),
-        own_bank_accounts(settings),
+        load_bank_accounts_by_currency(settings),
     )
     pages = PageRenderer(db.deployment, TEMPLATES, catalogues)
     disclosures = giving_link_disclosures(settings)
@@ -247,7 +247,7 @@ def _regular_donation_pages(context: PaymentContext, catalogues: TranslationCata
     db, card = context.db, CardChangeContext(context.db, context.provider)
     payments = DonorPaymentFunctions(
         context.provider.hosted_page_origin,
-        partial(donations_flows.create_payment_page_for_subscription_date, context),
+        partial(donations_flows.create_due_donation_payment_url, context),
         partial(donations_flows.refresh_payment, context),
         partial(donor_pages_flows.start_card_change, card),
         partial(donor_pages_flows.finish_card_change, card),
@@ -305,5 +305,5 @@ def _sandbox_pages(settings: Settings, db: Database, catalogues: TranslationCata
     guard = PageGuard(db, PageRenderer(db.deployment, accounts_pages.TEMPLATES, catalogues))
     return [
         *MailboxPages(db, PageRenderer(db.deployment, SANDBOX_TEMPLATES, catalogues)).routes(),
-        *DocumentationKeyPage(guard, settings.data_dir).routes(),
+        *DocumentationApiKeyEndpoint(guard, settings.data_dir).routes(),
     ]

@@ -51,7 +51,7 @@ class PaymentProviderClient(PaymentProvider, Protocol):
         """Close the connections."""
 
 
-def own_bank_accounts(settings: Settings) -> Mapping[str, BankDetails]:
+def load_bank_accounts_by_currency(settings: Settings) -> Mapping[str, BankDetails]:
     """Our bank accounts for donors' transfers, by currency. Raises InvalidSettings."""
     if settings.bank_accounts is None:
         return {}

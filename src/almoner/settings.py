@@ -589,7 +589,7 @@ def build_deployment(settings: Settings, clock: Clock) -> Deployment:
         RecordIdCodec(sandbox=settings.sandbox),
         settings.base_urls,
         Vault(settings.master_key_bytes),
-        outbound_address_policy=AddressPolicy(loopback=settings.sandbox and settings.is_loopback_only),
+        outbound_address_policy=AddressPolicy(allows_loopback=settings.sandbox and settings.is_loopback_only),
         webhook_source_addresses=tuple(settings.webhook_source_addresses),
         max_data_age=timedelta(settings.register_max_age) if settings.register_max_age else None,
         second_look_percent=settings.review_second_look_percent,

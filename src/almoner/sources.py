@@ -161,6 +161,6 @@ def _read_schedule(
         return refresh_schedule.parse_refresh_schedule(file.read_text(encoding="utf-8-sig"), named, policy, refused)
     except (OSError, UnicodeDecodeError) as error:
         problems = [f"cannot be read: {error}"]
-    except refresh_schedule.ScheduleInvalid as error:
+    except refresh_schedule.InvalidRefreshSchedule as error:
         problems = error.problems
     raise InvalidSettings([f"{setting}: {problem}" for problem in problems])

@@ -48,7 +48,7 @@ from almoner.platform.database.copy_watch import DatabaseCopyMonitor
 from almoner.platform.database.disk_watch import DiskSpaceMonitor
 from almoner.platform.database.transactions import Database
 from almoner.platform.events.event_types import EVENT_TYPES, EventType
-from almoner.platform.events.waiters import EventWaiters
+from almoner.platform.events.waiters import EventLongPollWaiters
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.files.uploads.checking import UploadChecker
 from almoner.platform.http.caller import AccessGuard
@@ -71,7 +71,7 @@ from almoner.providers import (
     PaymentProviderClient,
     build_payment_simulator,
     build_provider,
-    own_bank_accounts,
+    load_bank_accounts_by_currency,
 )
 from almoner.sandbox import (
     simulate_agents,
@@ -154,20 +154,20 @@ class Services:
     clock: MovableClock
     db: Database
     telemetry: Telemetry
-    limiter: RateLimiter
-    guard: KeyGuard
-    scim: LazyApplication
+    rate_limiter: RateLimiter
+    key_guard: KeyGuard
+    scim_application: LazyApplication
     outbound: OutboundClient
-    background: BackgroundWorker
+    background_worker: BackgroundWorker
     database_copy_monitor: DatabaseCopyMonitor
     disk_space_monitor: DiskSpaceMonitor
-    checker: UploadChecker
-    intake: UploadIntake
-    waiters: EventWaiters
+    upload_checker: UploadChecker
+    upload_intake: UploadIntake
+    event_waiters: EventLongPollWaiters
     provider: PaymentProviderClient | None
     provider_app: SimulatedPaymentProvider | None
     api: ApiApplication
-    parts: DependencyMonitor
+    dependency_monitor: DependencyMonitor
     api_requests: ApiRequestRecorder
     routes: list[Routes] = field(default_factory=list)
     pages: list[BaseRoute] = field(default_factory=list)
@@ -178,7 +178,7 @@ class Services:
 
     async def close(self) -> None:
         """Close all connections."""
-        self.checker.close()
+        self.upload_checker.close()
         await self.outbound.close()
         if self.provider is not None:
             await self.provider.close()
@@ -202,7 +202,7 @@ def _limits(settings: Settings) -> RateLimits:
 
 
 def _api_routes(
-    payment_context: PaymentContext | None, rules: DisbursementRules, waiters: EventWaiters
+    payment_context: PaymentContext | None, rules: DisbursementRules, waiters: EventLongPollWaiters
 ) -> list[Routes]:
     payable = None if payment_context is None else payment_context.provider.currencies
     links = giving_link_routes(payable)
@@ -281,8 +281,8 @@ def _build_background_tasks(
             card_testing_limits=_card_testing_limits(settings),
             disbursement_rules=DisbursementRules(settings.disbursement_min_donations),
             telemetry=telemetry,
-            audit_heads=settings.audit_heads_folder,
-            registers=build_register_refresh_context(
+            audit_head_folder=settings.audit_heads_folder,
+            register_refresh_context=build_register_refresh_context(
                 settings, db.deployment.outbound_address_policy, outbound, telemetry
             ),
             watchlists=build_watchlist_refresh_context(
@@ -293,7 +293,7 @@ def _build_background_tasks(
             blobs=blobs,
             scanner=_scanner(settings),
             screener=screener,
-            pay_to=own_bank_accounts(settings),
+            pay_to=load_bank_accounts_by_currency(settings),
             retention=RetentionPeriods(
                 timedelta(settings.rejected_retention_days), timedelta(settings.accepted_retention_days)
             ),
@@ -317,8 +317,8 @@ async def _list_earlier_blob_keys(db: Database, record_id: UUID) -> list[str]:
     """Some files that the document storage should hold: documents and evidence from before this record."""
     async with db.read() as tx:
         return [
-            *await documents.list_earlier_storage_keys(tx, record_id, _EARLIER_FILES),
-            *await dispute_evidence.list_earlier_storage_keys(tx, record_id, _EARLIER_FILES),
+            *await documents.list_storage_keys_of_earlier_documents(tx, record_id, _EARLIER_FILES),
+            *await dispute_evidence.list_storage_keys_of_earlier_disputes(tx, record_id, _EARLIER_FILES),
         ]
 
 
@@ -396,9 +396,9 @@ def _with_pages(
         services.db,
         services.telemetry,
         catalogues,
-        services.limiter,
+        services.rate_limiter,
         services.outbound,
-        services.intake,
+        services.upload_intake,
         _scanner(services.settings),
         blobs,
         services.provider,
@@ -407,7 +407,7 @@ def _with_pages(
         rules,
         _limits(services.settings),
         screener,
-        services.background.sweeper.list_periodic_jobs,
+        services.background_worker.sweeper.list_periodic_jobs,
         StatusRenderer(services.db, email_job_kinds()),
     )
     return replace(services, pages=build_pages(parts))
@@ -435,7 +435,11 @@ async def build_services(
     telemetry, catalogues, screener = telemetry or Telemetry(), catalogues or TranslationCatalogues(), Screener()
     db = await _open_database(settings, clock, tracing := _build_tracing(settings, clock))
     watch, blobs = await _build_document_storage(settings, db, telemetry)
-    limiter, waiters, rules = RateLimiter(), EventWaiters(db), DisbursementRules(settings.disbursement_min_donations)
+    limiter, waiters, rules = (
+        RateLimiter(),
+        EventLongPollWaiters(db),
+        DisbursementRules(settings.disbursement_min_donations),
+    )
     guard = KeyGuard(db, clock, limiter, _limits(settings))
     outbound = _build_outbound(db, tracing)
     provider, provider_app = build_provider(settings, db, outbound, telemetry, catalogues)
@@ -469,7 +473,9 @@ async def build_services(
         checks=readiness.readiness_checks(db, migrations.STATE_QUERY, _schema_refusal),
         events=EVENT_TYPES,
         tracing=tracing,
-        parts=DependencyMonitor(deployment_probes.build_external_probes(settings, clock), db.deployment, telemetry),
+        dependency_monitor=DependencyMonitor(
+            deployment_probes.build_external_probes(settings, clock), db.deployment, telemetry
+        ),
         api_requests=ApiRequestRecorder(db, telemetry),
     )
     return _with_pages(services, catalogues, blobs, payment_context, rules, screener) if serves_pages else services

@@ -17,7 +17,7 @@ from almoner.platform.business_clock import ClockSynchroniser
 from almoner.platform.events import dispatcher
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.processes import Heartbeat, Role
-from almoner.platform.jobs.rate_limit_sharing import RateLimitUsageSharing
+from almoner.platform.jobs.rate_limit_sharing import RateLimitUsageSynchroniser
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
 from almoner.screening.watchlists import service as watchlists
@@ -35,13 +35,15 @@ async def run_worker(services: Services, role: Role, stop: asyncio.Event) -> Non
     Every server dispatches events too; only a worker (``role`` says) chains audit entries and runs jobs, sweeps and
     deliveries.
     """
-    sharing = RateLimitUsageSharing(services.db, services.limiter, services.telemetry)
-    pulse = Heartbeat(services.db, role, services.telemetry, sharing.set_server_count, lambda: services.parts.results)
+    sharing = RateLimitUsageSynchroniser(services.db, services.rate_limiter, services.telemetry)
+    pulse = Heartbeat(
+        services.db, role, services.telemetry, sharing.set_server_count, lambda: services.dependency_monitor.results
+    )
     watch = ClockSynchroniser(services.db, services.clock, pulse, services.telemetry)
     await watch.apply_stored_offset()
-    await pulse.beat()
+    await pulse.record_heartbeat()
     async with asyncio.TaskGroup() as group:
-        background = services.background
+        background = services.background_worker
         group.create_task(background.dispatcher.run(stop) if role == "server" else background.run(stop))
         group.create_task(_record_uses_and_metrics(services, stop))
         group.create_task(services.api_requests.run(stop))
@@ -51,16 +53,16 @@ async def run_worker(services: Services, role: Role, stop: asyncio.Event) -> Non
         if role != "worker":
             group.create_task(sharing.run(stop))
         if role != "server":
-            group.create_task(services.parts.run(stop))
+            group.create_task(services.dependency_monitor.run(stop))
             group.create_task(build_status_writer(services).run(stop))
-        group.create_task(services.waiters.run(stop))
+        group.create_task(services.event_waiters.run(stop))
         group.create_task(services.database_copy_monitor.run(stop))
         group.create_task(services.disk_space_monitor.run(stop))
 
 
 async def run_due_work(services: Services) -> None:
     """Run everything that is due now, including work that follows from it."""
-    await services.background.drain()
+    await services.background_worker.drain()
 
 
 async def _record_uses_and_metrics(services: Services, stop: asyncio.Event) -> None:
@@ -69,7 +71,7 @@ async def _record_uses_and_metrics(services: Services, stop: asyncio.Event) -> N
     while not stop.is_set():
         await wait_until_set(stop, _NOTE_SECONDS)
         try:
-            await services.guard.flush_key_uses()
+            await services.key_guard.flush_key_uses()
             async with services.db.read() as tx:
                 services.telemetry.dispatch_lag.set(await dispatcher.dispatch_lag_seconds(tx))
                 services.telemetry.audit_waiting.set(await audit_chain.measure_chain_lag_seconds(tx))

@@ -122,7 +122,7 @@ async def test_every_code_of_settled_4_can_be_given_and_no_other(service: Servic
 async def worked(service: Service) -> AsyncIterator[Service]:
     """The service with a worker beside it, as it runs in life."""
     stop = asyncio.Event()
-    running = asyncio.create_task(service.services.background.run(stop))
+    running = asyncio.create_task(service.services.background_worker.run(stop))
     yield service
     stop.set()
     await running

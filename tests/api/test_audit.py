@@ -48,7 +48,7 @@ class World:
         body = await self.body(endpoint) if endpoint.body else None
         given: dict[str, Any] = {} if body is None else {"json": body}
         if endpoint.upload:
-            given = {"files": {endpoint.upload.field: ("x.png", picture(), "image/png")}, "data": body or {}}
+            given = {"files": {endpoint.upload.form_field_name: ("x.png", picture(), "image/png")}, "data": body or {}}
         return await self.api.request(endpoint.method, path, **given, **options)
 
     async def body(self, endpoint: Endpoint) -> dict[str, Any]:

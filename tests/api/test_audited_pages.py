@@ -303,7 +303,7 @@ async def what_administrators_do(doing: Doing) -> None:
     async with service.db.write() as tx:
         entered = await sign_ins.begin_sign_in(tx, ada, "password_totp", Device("198.51.100.79"))
     browser = Browser(service.app, service.db.deployment.base_urls.pages, "198.51.100.79")
-    browser.cookies["__Host-operator"] = entered.secret
+    browser.cookies["__Host-operator"] = entered.session_secret
     email = f"bo-{uuid4().hex}@example.org"
     await doing.post(browser, "/operator", "/operators/invite", {"email": email, "name": "Bo", "role": "finance"})
     async with service.db.read() as tx:

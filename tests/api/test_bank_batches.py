@@ -61,11 +61,11 @@ async def test_a_batch_that_is_booked_at_once_pays_each_of_its_payouts(
     }[how]
     content = camt.statement(reported, currency="USD")
     looked = await bank.stated(alone, content)
-    assert (looked.open_line_count, looked.matched_line_count) == (4, 4)
+    assert (looked.checked_line_count, looked.matched_line_count) == (4, 4)
     assert await statuses(partner) == {"PAID"}
     expected = [("B1", "dismissed", None), *((f"B1/{rank}", "matched", "disbursement") for rank in (1, 2, 3))]
     assert await kept(alone) == expected
-    assert (await bank.stated(alone, content)).open_line_count == 0, "told again it is known"
+    assert (await bank.stated(alone, content)).checked_line_count == 0, "told again it is known"
     back = camt.entry("R1", minor // 3, end_to_end=ends[0], returned="AC04", currency="USD")
     await bank.stated(alone, camt.statement(back, reference="S2", currency="USD", opening=-minor))
     assert await statuses(partner) == {"PAID", "RETURNED"}
@@ -93,7 +93,7 @@ async def test_another_sum_or_name_waits_for_a_person(alone: Service, partner: C
         camt.at_once("B4", -minor),
     )
     looked = await bank.stated(alone, camt.statement(*wrong, currency="USD"))
-    assert (looked.open_line_count, looked.matched_line_count) == (4, 0)
+    assert (looked.checked_line_count, looked.matched_line_count) == (4, 0)
     assert await statuses(partner) == {"SENT"}
 
 

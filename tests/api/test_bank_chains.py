@@ -7,7 +7,7 @@ import pytest
 
 from almoner.giving.banking.bank_statements import checks as bank_statements_checks
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.bank_statements.domain import StatementError, StatementGap
+from almoner.giving.banking.bank_statements.domain import BankStatementError, StatementGap
 from almoner.kit.errors import NotFound
 from almoner.platform.observability import selfcheck
 from tests.support import bank, camt
@@ -23,7 +23,7 @@ async def gaps(alone: Service) -> list[StatementGap]:
 
 async def named(alone: Service) -> list[str]:
     """Before which statements something is missing."""
-    return sorted(one.reference for one in await gaps(alone))
+    return sorted(one.statement_reference for one in await gaps(alone))
 
 
 def of(name: str, opening: int, closing: int, *, day: int = 2, currency: str = "EUR") -> bytes:
@@ -107,17 +107,17 @@ async def test_m7_what_is_missing_waits_until_it_is_imported_or_explained(alone:
     await bank.stated(alone, of("S1", 0, 5, day=1))
     await bank.stated(alone, of("S4", 8, 9, day=4))
     [gap] = await gaps(alone)
-    assert (gap.reference, gap.opening_minor, str(gap.data_date)) == ("S4", 8, "2026-03-04")
+    assert (gap.statement_reference, gap.opening_minor, str(gap.statement_date)) == ("S4", 8, "2026-03-04")
     async with alone.db.read() as tx:
         assert [
-            (one.kind, one.minor)
+            (one.kind, one.amount_minor)
             for one in await bank_statements.list_unreconciled_items(tx, 10)
             if one.kind == "bank_statement"
         ] == [("bank_statement", 8)]
     outcome = await selfcheck.run_selfcheck(alone.db, bank_statements_checks.checks)
     assert [one.check.name for one in outcome.findings] == ["bank_statements.balances_are_continuous"]
     for note in ("", "x" * 2001):
-        with pytest.raises(StatementError, match="1 to 2000"):
+        with pytest.raises(BankStatementError, match="1 to 2000"):
             await explain(alone, gap, note)
     await explain(alone, gap, "the bank made none while it moved our account")
     assert await gaps(alone) == []
@@ -142,7 +142,7 @@ async def test_m7_exports_of_overlapping_days_bring_each_line_once(alone: Servic
         assert await count(alone) - before == new
     async with alone.db.read() as tx:
         waiting = await bank_statements.list_lines(tx, 100, any_status=False)
-    assert {one.reason for one in waiting} == {"unknown"}, "none was told before"
+    assert {one.unreconciled_reason for one in waiting} == {"unknown"}, "none was told before"
     assert await named(alone) == []
 
 

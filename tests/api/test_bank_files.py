@@ -225,7 +225,7 @@ async def test_m11_an_answer_confirms_and_returns_and_a_repeated_one_changes_not
         "RECEIVED_PAYMENT",
     ]
     again = await bank.heard(service_alone, content)
-    assert (again.counts, again.confirmed_count, again.returned_count) == ({}, 0, 0)
+    assert (again.outcome_counts, again.confirmed_count, again.returned_count) == ({}, 0, 0)
     late = await bank.heard(service_alone, answer(file, whole="ACCC", message="B2"))
     assert (late.confirmed_count, late.returned_count) == (1, 0)
     ids = service_alone.db.deployment.ids
@@ -351,7 +351,7 @@ async def test_m11_what_cannot_be_done_keeps_none_of_the_others_back_and_is_done
         [],
         [],
     )
-    assert (await bank.heard(service_alone, answer(file, whole="ACSC"))).counts == {}
+    assert (await bank.heard(service_alone, answer(file, whole="ACSC"))).outcome_counts == {}
 
 
 def with_facts(content: bytes, *, total: str, amount: str, batch_total: str = "24.37") -> bytes:

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.bank_statements.domain import BankLine, StatementError, UnreconciledLineReason
+from almoner.giving.banking.bank_statements.domain import BankLine, BankStatementError, UnreconciledLineReason
 from tests.support import bank, books, camt
 from tests.support import giving as support
 from tests.support.camt import Entry
@@ -143,7 +143,9 @@ async def test_m7_a_reference_of_an_entry_is_found(alone: Service, partner: Clie
 )
 async def test_m7_another_message_is_refused_by_its_name(alone: Service, message: str, root: str, why: str) -> None:
     content = f'<Document xmlns="urn:iso:std:iso:20022:tech:xsd:{message}"><{root}/></Document>'
-    with pytest.raises(StatementError, match=f"This is not a bank statement but {why}" if "import" not in why else why):
+    with pytest.raises(
+        BankStatementError, match=f"This is not a bank statement but {why}" if "import" not in why else why
+    ):
         await bank.stated(alone, content.encode())
 
 
@@ -163,7 +165,7 @@ async def test_m7_another_message_is_refused_by_its_name(alone: Service, message
 async def test_m7_what_is_wrong_with_a_file_is_told_in_words(
     alone: Service, spoil: Callable[[bytes], bytes], why: str
 ) -> None:
-    with pytest.raises(StatementError, match=f"^This is not a bank statement: {why}") as refused:
+    with pytest.raises(BankStatementError, match=f"^This is not a bank statement: {why}") as refused:
         await bank.stated(alone, spoil(camt.statement(camt.entry("B1", 500))))
     for inner in ("__", "Error", "argument", "NoneType", "lxml", "xsdata", "object"):
         assert inner not in str(refused.value)
@@ -246,7 +248,7 @@ ARCHIVES: Final[dict[str, tuple[Callable[[], bytes], str]]] = {
 @pytest.mark.parametrize("kind", ARCHIVES)
 async def test_m7_an_archive_that_cannot_be_read_is_refused_in_words(alone: Service, kind: str) -> None:
     pack, why = ARCHIVES[kind]
-    with pytest.raises(StatementError, match=why):
+    with pytest.raises(BankStatementError, match=why):
         await bank.stated(alone, pack())
 
 
@@ -287,7 +289,7 @@ async def test_m7_several_entries_under_one_reference_are_each_a_movement(alone:
     _, third = await donor(alone, partner)
     month = camt.statement(*day[::-1], came("BATCH1", 2500, third), currency="USD", reference="month")
     found = (await imported(alone, month))[4:]
-    assert [one.reason for one in found] == [UnreconciledLineReason.SEEN_BEFORE] * 4 + [None]
+    assert [one.unreconciled_reason for one in found] == [UnreconciledLineReason.SEEN_BEFORE] * 4 + [None]
     assert await books.in_bank(alone, "USD") == 8500
     assert await books.balanced(alone)
 
@@ -307,7 +309,7 @@ async def test_m7_alike_lines_wait_where_no_balance_proves_that_they_are_two(alo
     request = await asked(alone, partner, 5000)
     twice = [came("B1", 2500, request["reference"])] * 2
     await bank.stated(alone, camt.statement(*twice, currency="USD", told=()))
-    assert [one.reason for one in await lines(alone)] == [None, UnreconciledLineReason.POSSIBLE_DUPLICATE]
+    assert [one.unreconciled_reason for one in await lines(alone)] == [None, UnreconciledLineReason.POSSIBLE_DUPLICATE]
     proven = camt.statement(*[came("B2", 1250, request["reference"])] * 2, currency="USD", reference="S2")
     assert [one.matched_as for one in (await imported(alone, proven, 2))[2:]] == ["request"] * 2
     assert (await requests(partner))[0]["status"] == "PAID"

@@ -10,7 +10,7 @@ from almoner.giving.accounting.settlements.domain import SettlementLineKind
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.checks import checks
-from almoner.giving.banking.bank_statements.domain import BankLine, StatementError
+from almoner.giving.banking.bank_statements.domain import BankLine, BankStatementError
 from almoner.giving.banking.bank_statements.flows import StatementImportProgress
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.kit.errors import NotFound
@@ -82,9 +82,12 @@ async def test_m7_a_line_that_is_refused_waits_and_the_next_go_on(alone: Service
     looked = await heard(
         alone, camt.entry("B1", 700, words=request["reference"], currency="USD"), came("B2", 200, request["reference"])
     )
-    assert (looked.open_line_count, looked.matched_line_count) == (2, 1)
+    assert (looked.checked_line_count, looked.matched_line_count) == (2, 1)
     found = await lines(alone)
-    assert (found["B1"].reason, found["B1"].booking_error) == ("refused", "the transfer B1 has already been recorded")
+    assert (found["B1"].unreconciled_reason, found["B1"].booking_error) == (
+        "refused",
+        "the transfer B1 has already been recorded",
+    )
     assert found["B2"].matched_as == "request"
     assert (await requests(partner))[0]["paidAmount"] == 700
     async with alone.db.write() as tx:
@@ -101,7 +104,7 @@ async def test_m7_what_the_database_refuses_keeps_no_other_line_back(alone: Serv
     request = await asked(alone, partner, 700)
     await heard(alone, came("R1", -2400, second), came("B2", 700, request["reference"]), opening=9999)
     found = await lines(alone)
-    assert (found["R1"].reason, found["R1"].booking_error) == (
+    assert (found["R1"].unreconciled_reason, found["R1"].booking_error) == (
         "refused",
         "the bank's reference for this movement is already recorded for another refund: check the reference",
     )
@@ -109,7 +112,7 @@ async def test_m7_what_the_database_refuses_keeps_no_other_line_back(alone: Serv
     assert await books.balanced(alone)
     # The next import looks again.
     again = await heard(alone, came("R2", -2400, second), name="S2")
-    assert (again.open_line_count, again.matched_line_count) == (2, 1)
+    assert (again.checked_line_count, again.matched_line_count) == (2, 1)
 
 
 async def test_m7_of_two_alike_that_go_back_the_one_that_was_noted_may_be_told_last(
@@ -139,9 +142,9 @@ async def test_a_statement_whose_file_was_made_again_changes_nothing_but_what_is
     assert (await bank.stated(alone, first)).new_statement_count == 1
     assert (await bank.stated(alone, again)).new_statement_count == 0
     grown = await heard(alone, came("B1", 700, request["reference"]), came("B2", 300, request["reference"]))
-    assert (grown.new_statement_count, grown.open_line_count, grown.matched_line_count) == (1, 1, 1)
+    assert (grown.new_statement_count, grown.checked_line_count, grown.matched_line_count) == (1, 1, 1)
     assert (await bank.stated(alone, first)).new_statement_count == 0
-    with pytest.raises(StatementError, match=r"statement has changed\.\nB1 of 2026-03-02: 7.00 USD\nB2"):
+    with pytest.raises(BankStatementError, match=r"statement has changed\.\nB1 of 2026-03-02: 7.00 USD\nB2"):
         await heard(alone, came("B1", 70, request["reference"]), came("B2", 30, request["reference"]))
     assert [one["status"] for one in await requests(partner)] == ["PAID"]
     assert len(await lines(alone)) == 2
@@ -159,10 +162,10 @@ async def test_people_assign_payouts_and_what_came_back_of_them(alone: Service, 
             await bank_statements.assign_line_to_disbursement(tx, found[name].id, named, assigned_by="officer")
         return str((await payouts(partner))[0]["status"])
 
-    with pytest.raises(StatementError, match="a different amount"):
+    with pytest.raises(BankStatementError, match="a different amount"):
         await assign("B3")
     assert await assign("B1") == "PAID"
-    with pytest.raises(StatementError, match="already matched"):
+    with pytest.raises(BankStatementError, match="already matched"):
         await assign("B1")
     assert await assign("B2") == "RETURNED"
     assert {name: one.matched_as for name, one in (await lines(alone)).items()} == {
@@ -187,12 +190,12 @@ async def test_people_assign_what_a_provider_paid_out(alone: Service, partner: C
                 tx, found[name].id, "test", reference, assigned_by="officer"
             )
 
-    with pytest.raises(StatementError, match="a different amount"):
+    with pytest.raises(BankStatementError, match="a different amount"):
         await assign("B1")
-    with pytest.raises(StatementError, match="no settlement report po_2 from test"):
+    with pytest.raises(BankStatementError, match="no settlement report po_2 from test"):
         await assign("B2", "po_2")
     await assign("B2")
-    with pytest.raises(StatementError, match="the referenced record already has another line"):
+    with pytest.raises(BankStatementError, match="the referenced record already has another line"):
         await assign("B3")
     async with alone.db.read() as tx:
         assert await bank_statements.list_missing_provider_payouts(tx, 10) == []
@@ -209,7 +212,7 @@ async def test_m7_a_report_that_comes_to_nothing_waits_for_no_line(alone: Servic
     async with alone.db.read() as tx:
         assert (
             await bank_statements.list_missing_provider_payouts(tx, 10),
-            await bank_statements.count_unreconciled(tx),
+            await bank_statements.count_unreconciled_lines_and_payouts(tx),
         ) == (
             [],
             (1, 0),
@@ -253,7 +256,7 @@ async def test_m7_a_payout_that_was_taken_back_comes_with_the_next_one_and_is_ex
     for wrong in ("po_again", "po_unknown"):  # it came; there is none
         with pytest.raises(NotFound):
             await explain(wrong)
-    with pytest.raises(StatementError, match="1 to 2000"):
+    with pytest.raises(BankStatementError, match="1 to 2000"):
         await explain("po_failed", "")
     alone.clock.advance(days=15)
     await bank.stated(alone, camt.statement(opening=4800, reference="S2", currency="USD", day="2026-03-03"))
@@ -280,7 +283,7 @@ async def test_m6_a_gift_that_was_accepted_goes_back_by_bank_under_its_reference
     await heard(alone, came("B1", 2500 if late else 2400, named))
     async with alone.db.write() as tx:
         [held] = await suspense.lock_by_reference(tx, named)
-        made = await bank_transfers.apply_to_donation(tx, held.id, "the donor called", "officer")
+        made = await bank_transfers.apply_unallocated_payment_to_donation(tx, held.id, "the donor called", "officer")
     gift = alone.db.deployment.ids.encode("donation", made.id)
     data(await partner.post(f"/v1/donations/{gift}/refund", {}))
     await heard(alone, came("B2", -held.money.minor, f"back {named}"), name="S2", opening=held.money.minor)
@@ -302,7 +305,7 @@ async def test_people_assign_what_went_back_to_a_donor_without_the_reference(alo
         async with alone.db.write() as tx:
             named = uuid_of(alone, "donation", gift["id"])
             if name == "B3":
-                with pytest.raises(StatementError, match="may have been paid twice"):
+                with pytest.raises(BankStatementError, match="may have been paid twice"):
                     await bank_statements.assign_line_to_donation(tx, found[name].id, named, assigned_by="officer")
                 break
             await bank_statements.assign_line_to_donation(tx, found[name].id, named, assigned_by="officer")
@@ -318,5 +321,5 @@ async def test_what_the_database_says_of_a_row_is_not_kept(alone: Service) -> No
                 *(tx.new_id(), tx.now),
             )
     assert "Ada Byron" in str(refused.value)
-    assert "Ada Byron" not in bank_statements.booking_error_text(refused.value)
-    assert "bank_statement_sha256_check" in bank_statements.booking_error_text(refused.value)
+    assert "Ada Byron" not in bank_statements.describe_booking_error(refused.value)
+    assert "bank_statement_sha256_check" in bank_statements.describe_booking_error(refused.value)

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.bank_statements.domain import BankLine, StatementError, UnreconciledLineReason
+from almoner.giving.banking.bank_statements.domain import BankLine, BankStatementError, UnreconciledLineReason
 from almoner.giving.banking.bank_statements.flows import StatementImportProgress
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import PaymentConfirmation
+from almoner.giving.disbursing.disbursements.domain import DisbursementConfirmation
 from tests.support import bank, books, camt, factories
 from tests.support.camt import Entry
 from tests.support.client import Client, data
@@ -61,11 +61,11 @@ def moved(
 async def test_a_partners_transfer_pays_its_request(alone: Service, partner: Client) -> None:
     request = await asked(alone, partner, 700, 300)
     looked = await heard(alone, moved("B1", 700, f"donations {request['reference'].replace('-', ' ')}"))
-    assert (looked.new_statement_count, looked.open_line_count, looked.matched_line_count) == (1, 1, 1)
+    assert (looked.new_statement_count, looked.checked_line_count, looked.matched_line_count) == (1, 1, 1)
     [now] = await requests(partner)
     assert (now["status"], now["paidAmount"]) == ("PARTLY_PAID", 700)
     again = await heard(alone, moved("B1", 700, f"donations {request['reference'].replace('-', ' ')}"))
-    assert (again.new_statement_count, again.open_line_count) == (0, 0)
+    assert (again.new_statement_count, again.checked_line_count) == (0, 0)
     await heard(alone, moved("B2", 400, request["reference"]), reference="S2")
     assert [one["status"] for one in await requests(partner)] == ["PAID"]
 
@@ -96,7 +96,7 @@ async def test_m11_a_transfer_of_a_payout_that_came_back_holds_its_gifts_until_s
     await came_back(alone, found)
     await release(alone, found["organisationId"])
     await heard(alone, moved("B1", -2437, end_to_end=payout))
-    assert [one.reason for one in (await lines(alone)).values()] == [UnreconciledLineReason.OTHER_STATE]
+    assert [one.unreconciled_reason for one in (await lines(alone)).values()] == [UnreconciledLineReason.OTHER_STATE]
     await bank.sent(alone)
     assert {one["status"]: one["waitingReason"] for one in await payouts(partner)} == {
         "RETURNED": None,
@@ -142,13 +142,13 @@ async def test_m12_an_imported_line_confirms_no_payout_that_one_person_could_hav
     [payout] = await payouts(partner)
     await heard(alone, moved("B1", -2437, end_to_end=payout["endToEndId"]), moved("B2", -2437, "by hand"))
     found, named = await lines(alone), uuid_of(alone, "disbursement", payout["id"])
-    assert found["B1"].reason == "unconfirmed"
-    with pytest.raises(StatementError, match="disbursement is in no released file"):
+    assert found["B1"].unreconciled_reason == "unconfirmed"
+    with pytest.raises(BankStatementError, match="disbursement is in no released file"):
         async with alone.db.write() as tx:
             await bank_statements.assign_line_to_disbursement(tx, found["B2"].id, named, assigned_by="officer")
     assert (await payouts(partner))[0]["status"] == "SENT"
     async with alone.db.write() as tx:
-        two = PaymentConfirmation("operator_a", 0, "telephone", ("operator_b", "the bank's own page"))
+        two = DisbursementConfirmation("operator_a", 0, "telephone", ("operator_b", "the bank's own page"))
         await disbursements.confirm_paid(tx, named, two)
     await heard(alone, moved("B3", 1), reference="S2")
     assert (await lines(alone))["B1"].matched_as == "disbursement"
@@ -161,24 +161,24 @@ async def test_m7_what_a_provider_paid_out_is_found_by_its_name_and_sum(alone: S
     await imported(alone, report(("payment", payment, 25.0, 1.0), reference="po_12345"), "test")
     await heard(alone, moved("B1", 2300, "STRIPE po_12345"), moved("B2", 2400, "Stripe PO_12345 payout"))
     found = await lines(alone)
-    assert [(found[one].status, found[one].reason) for one in ("B1", "B2")] == [
+    assert [(found[one].status, found[one].unreconciled_reason) for one in ("B1", "B2")] == [
         ("open", "other_amount"),
         ("matched", None),
     ]
     await heard(alone, moved("B3", 2400, "po_12345"), reference="S2")
-    assert (await lines(alone))["B3"].reason == "matched_before"
+    assert (await lines(alone))["B3"].unreconciled_reason == "matched_before"
     assert data(await partner.get(f"/v1/donations/{gift['id']}"))["settledAt"]
 
 
 async def test_m7_a_statement_with_a_line_missing_or_another_content_is_refused(
     alone: Service, partner: Client
 ) -> None:
-    with pytest.raises(StatementError, match="lines are missing or duplicated"):
+    with pytest.raises(BankStatementError, match="lines are missing or duplicated"):
         await heard(alone, moved("B1", 1), off=1)
     await heard(alone, moved("B1", 1))
-    with pytest.raises(StatementError, match="Ask the bank why the statement has changed"):
+    with pytest.raises(BankStatementError, match="Ask the bank why the statement has changed"):
         await heard(alone, moved("B1", 2))
-    with pytest.raises(StatementError, match="If it is a CSV file, use --mapping"):
+    with pytest.raises(BankStatementError, match="If it is a CSV file, use --mapping"):
         await bank.stated(alone, b"day;amount")
     assert len(await lines(alone)) == 1
 
@@ -187,13 +187,13 @@ async def test_people_decide_over_the_rest(alone: Service, partner: Client) -> N
     request = await asked(alone, partner, 700)
     await heard(alone, moved("B1", 700, "gifts"), moved("B2", -15, "account fee"))
     found = await lines(alone)
-    assert {one.reason for one in found.values()} == {"unknown"}
+    assert {one.unreconciled_reason for one in found.values()} == {"unknown"}
     async with alone.db.write() as tx:
         request_id = tx.ids.decode("donationrequest", request["id"])
         assert request_id is not None
         await bank_statements.assign_line_to_donation_request(tx, found["B1"].id, request_id, assigned_by="officer")
         await bank_statements.dismiss_line(tx, found["B2"].id, note="fee of the bank", dismissed_by="officer")
-        with pytest.raises(StatementError, match="already dismissed"):
+        with pytest.raises(BankStatementError, match="already dismissed"):
             await bank_statements.dismiss_line(tx, found["B2"].id, note="again", dismissed_by="officer")
     assert [one["status"] for one in await requests(partner)] == ["PAID"]
 
@@ -205,7 +205,9 @@ async def test_one_line_pays_several_requests_that_add_up_to_it(alone: Service, 
     found = await lines(alone)
     async with alone.db.read() as tx:
         combined = [
-            one.name for one in await bank_statements.propose_matches(tx, found["B1"], 8) if not one.difference_minor
+            one.display_name
+            for one in await bank_statements.propose_matches(tx, found["B1"], 8)
+            if not one.difference_minor
         ]
         assert await bank_statements.propose_matches(tx, found["B2"], 8) == [], "nothing adds up to it"
     assert {frozenset(one.split(", ")) for one in combined} == {
@@ -214,7 +216,7 @@ async def test_one_line_pays_several_requests_that_add_up_to_it(alone: Service, 
     }
     line = found["B1"].id
     for wrong in (names[:2], [names[0], names[0]], names, [], ["ALM-00000-00000"]):
-        with pytest.raises(StatementError):
+        with pytest.raises(BankStatementError):
             async with alone.db.write() as tx:
                 await bank_statements.assign_line_to_donation_requests(
                     tx, line, ", ".join(wrong), assigned_by="officer"
@@ -245,12 +247,12 @@ async def test_m7_a_month_with_faults_of_every_kind_all_found_none_invented(alon
     # The doubles come last: which of two is the fault is said by their order.
     chance.shuffle(right)
     looked = await heard(alone, *right, *wrong.values())
-    assert (looked.open_line_count, looked.matched_line_count) == (len(right) + len(wrong), len(right))
+    assert (looked.checked_line_count, looked.matched_line_count) == (len(right) + len(wrong), len(right))
     again = await heard(alone, moved("P1", -2437, end_to_end=known[1]), reference="month")
-    assert again.open_line_count == len(wrong) + 1
+    assert again.checked_line_count == len(wrong) + 1
     wrong["seen_before"] = moved("P1", -2437)
     async with alone.db.read() as tx:
         waiting = await bank_statements.list_lines(tx, 100, any_status=False)
-    assert sorted(str(one.reason) for one in waiting) == sorted(wrong)
+    assert sorted(str(one.unreconciled_reason) for one in waiting) == sorted(wrong)
     assert [one["status"] for one in await payouts(partner)].count("SENT") == 5
     assert {one["status"] for one in await requests(partner)} == {"PAID"}

@@ -232,7 +232,7 @@ async def test_m7_a_month_of_bank_lines_with_faults_of_every_kind_all_found_none
     for number, content in reported:
         matched += (await bank.stated(own, content)).matched_line_count
         async with own.db.read() as tx:
-            missing = [one.reference for one in await bank_statements.list_statement_gaps(tx, 100)]
+            missing = [one.statement_reference for one in await bank_statements.list_statement_gaps(tx, 100)]
         assert missing == ([f"D{number}"] if number == late + 1 else []), "the statement before it is missing"
     matched += (await bank.stated(own, camt.statement(*month.euros, reference="E", currency="EUR"))).matched_line_count
     async with own.db.read() as tx:

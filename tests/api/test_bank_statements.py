@@ -10,7 +10,7 @@ import pytest
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.bank_statements.domain import BankLine, StatementError, UnreconciledLineReason
+from almoner.giving.banking.bank_statements.domain import BankLine, BankStatementError, UnreconciledLineReason
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
@@ -51,7 +51,7 @@ async def payment(alone: Service) -> str:
 
 async def refused(alone: Service, content: bytes, **more: Any) -> list[str]:
     """All that is said against a file, of which nothing is kept."""
-    with pytest.raises(StatementError) as reported:
+    with pytest.raises(BankStatementError) as reported:
         await bank.stated(alone, content, **more)
     assert await lines(alone) == []
     return str(reported.value).splitlines()
@@ -103,7 +103,7 @@ async def test_m7_a_csv_is_of_an_account_of_ours(alone: Service, tmp_path: Path)
     assert "Main account" in reported
     assert "no account of ours in EUR" in reported
     mapping.write_text(f'account = "NL91 ABNA 0417 1643 00"\ncurrency = "EUR"\n{columns}')
-    assert (await bank.stated(alone, content, ours, mapping)).open_line_count == 1
+    assert (await bank.stated(alone, content, ours, mapping)).checked_line_count == 1
     assert [one.account for one in await lines(alone)] == [camt.ACCOUNT]
 
 
@@ -114,7 +114,7 @@ async def test_m7_production_believes_no_statement_before_our_accounts_are_set(
         content = camt.statement(camt.entry("B1", 500))
         [reported] = await refused(alone, content)
         assert "set ALMONER_BANK_ACCOUNTS to a TOML file of our accounts" in reported
-        assert (await bank.stated(alone, content, bank.all_own(tmp_path))).open_line_count == 1
+        assert (await bank.stated(alone, content, bank.all_own(tmp_path))).checked_line_count == 1
 
 
 @pytest.mark.parametrize("first", [OURS, SPACED])
@@ -125,7 +125,7 @@ async def test_m7_one_account_in_two_spellings_is_one(alone: Service, partner: C
     for rank, account in enumerate((first, SPACED if first == OURS else OURS), 1):
         moved = came("B1", 2500, named)
         await bank.stated(alone, camt.statement(moved, currency="USD", reference=f"S{rank}", account=account))
-    assert [(one.account, one.matched_as, one.reason) for one in await lines(alone)] == [
+    assert [(one.account, one.matched_as, one.unreconciled_reason) for one in await lines(alone)] == [
         (camt.ACCOUNT, "donation", None),
         (camt.ACCOUNT, None, UnreconciledLineReason.SEEN_BEFORE),
     ]
@@ -155,7 +155,11 @@ async def test_m7_a_credit_that_is_taken_back_is_no_double_and_holds_payouts_bac
     named = await reference(giving)
     await taken_back(alone, named, named if worded else "")
     first, second = await lines(alone)
-    assert (first.matched_as, second.status, second.reason) == ("donation", "open", UnreconciledLineReason.TAKEN_BACK)
+    assert (first.matched_as, second.status, second.unreconciled_reason) == (
+        "donation",
+        "open",
+        UnreconciledLineReason.TAKEN_BACK,
+    )
     async with alone.db.read() as tx:
         [hold] = await disbursements.list_active_holds(tx)
         gift = await tx.fetchrow("select id, partner_id, organisation_id from donation")

@@ -107,7 +107,7 @@ async def test_a_transfer_of_another_amount_is_looked_into(alone: Service, partn
     assert (left_open.status_code, left_open.headers["location"]) == (303, page), "it says the same as any other page"
     async with alone.db.write() as tx:
         [other] = await suspense.lock_by_reference(tx, "".join(found[0].split()))
-        await bank_transfers.apply_to_donation(tx, other.id, "as it is", "officer")
+        await bank_transfers.apply_unallocated_payment_to_donation(tx, other.id, "as it is", "officer")
     assert "This donation has already been made" in (await browser.open(page)).text
 
 

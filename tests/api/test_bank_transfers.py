@@ -9,7 +9,7 @@ import pytest
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment, UnallocatedPaymentError
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.bank_statements.domain import BankLine, StatementError
+from almoner.giving.banking.bank_statements.domain import BankLine, BankStatementError
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.donations.domain import CheckoutState
 from almoner.kit import iso11649
@@ -55,8 +55,8 @@ async def donation(giving: Giving) -> dict[str, Any]:
 async def test_a_transfer_is_confirmed_arrives_and_is_settled_at_once(giving: Giving) -> None:
     started = await begun(giving)
     assert started.state is CheckoutState.UNDER_WAY
-    assert started.url is not None
-    assert started.url.endswith(f"/give/{giving.session['id']}/transfer")
+    assert started.payment_url is not None
+    assert started.payment_url.endswith(f"/give/{giving.session['id']}/transfer")
     await confirmed(giving)
     assert await giving.status() == "completed"
     assert (await donation(giving))["status"] == "REQUESTED_PAYMENT"
@@ -151,7 +151,7 @@ async def test_m6_late_money_is_held_and_an_officer_makes_it_a_gift(giving: Givi
         30,
     )
     async with giving.service.db.write() as tx:
-        made = await bank_transfers.apply_to_donation(tx, late.id, "the donor called", "officer")
+        made = await bank_transfers.apply_unallocated_payment_to_donation(tx, late.id, "the donor called", "officer")
     found = {one["id"]: one for one in await giving.donations()}
     now = found.pop(giving.service.db.deployment.ids.encode("donation", made.id))
     assert (now["status"], now["settledAmount"]["amount"], now["firstName"]) == ("RECEIVED_PAYMENT", 2500, "Ada")
@@ -165,7 +165,7 @@ async def test_m6_late_money_is_held_and_an_officer_makes_it_a_gift(giving: Givi
     assert received_at.date() == date(2026, 3, 2)  # of the line
     with pytest.raises(UnallocatedPaymentError, match="already decided on"):
         async with giving.service.db.write() as tx:
-            await bank_transfers.apply_to_donation(tx, late.id, "again", "officer")
+            await bank_transfers.apply_unallocated_payment_to_donation(tx, late.id, "again", "officer")
 
 
 async def test_what_was_declared_for_a_late_gift_is_declared_for_the_gift_it_becomes(
@@ -182,7 +182,7 @@ async def test_what_was_declared_for_a_late_gift_is_declared_for_the_gift_it_bec
     await stated(giving, came(f"T3-{named}", 2500, named, "GBP"), reference=f"S3-{named}", currency="GBP")
     [late] = await held(giving)
     async with giving.service.db.write() as tx:
-        await bank_transfers.apply_to_donation(tx, late.id, "the donor called", "officer")
+        await bank_transfers.apply_unallocated_payment_to_donation(tx, late.id, "the donor called", "officer")
     now = next(one for one in await giving.donations() if one["id"] != before["id"])
     assert now["status"] == "RECEIVED_PAYMENT"
     assert now["giftAidId"] not in {None, before["giftAidId"]}
@@ -198,7 +198,7 @@ async def test_m6_another_amount_is_held_and_may_be_accepted(giving: Giving, min
     [other] = await held(giving)
     assert other.reason == reason
     async with giving.service.db.write() as tx:
-        await bank_transfers.apply_to_donation(tx, other.id, "as it is", "officer")
+        await bank_transfers.apply_unallocated_payment_to_donation(tx, other.id, "as it is", "officer")
     now = await donation(giving)
     assert (now["status"], now["amount"], now["settledAmount"]["amount"]) == ("RECEIVED_PAYMENT", minor, minor)
     assert await giving.events() == SETTLED
@@ -213,7 +213,7 @@ async def test_m6_another_currency_is_held_and_only_goes_back(giving: Giving) ->
     assert (other.reason, other.money.currency) == ("other_currency", "EUR")
     with pytest.raises(UnallocatedPaymentError, match="you can only refund it"):
         async with giving.service.db.write() as tx:
-            await bank_transfers.apply_to_donation(tx, other.id, "no", "officer")
+            await bank_transfers.apply_unallocated_payment_to_donation(tx, other.id, "no", "officer")
     async with giving.service.db.write() as tx:
         await suspense.begin_refund(tx, other.id, "other currency", "officer")
     back = came(f"T6-{named}", -2500, named, "EUR")
@@ -232,7 +232,7 @@ async def test_m6_late_money_in_another_currency_only_goes_back(giving: Giving) 
     assert late.reason == "donation_cancelled"
     with pytest.raises(UnallocatedPaymentError, match="you can only refund it"):
         async with giving.service.db.write() as tx:
-            await bank_transfers.apply_to_donation(tx, late.id, "no", "officer")
+            await bank_transfers.apply_unallocated_payment_to_donation(tx, late.id, "no", "officer")
 
 
 async def test_m6_a_standing_order_goes_back_transfer_by_transfer(giving: Giving) -> None:
@@ -253,7 +253,7 @@ async def test_m6_a_standing_order_goes_back_transfer_by_transfer(giving: Giving
     assert {one.status for one in await held(giving)} == {"refunded"}
     assert {(await line(giving, f"TG{rank}-{named}")).matched_as for rank in range(3)} == {"donation_refund"}
     await stated(giving, came(f"TG3-{named}", -2500, named), reference=f"SG2-{named}")
-    assert (await line(giving, f"TG3-{named}")).reason == "matched_before"  # sent back once too often
+    assert (await line(giving, f"TG3-{named}")).unreconciled_reason == "matched_before"  # sent back once too often
 
 
 async def test_m6_a_second_transfer_of_the_same_reference_is_held(giving: Giving) -> None:
@@ -270,7 +270,7 @@ async def test_the_donor_changes_to_a_card_and_back(giving: Giving) -> None:
     first = await reference(giving)
     await giving.begin()
     card = giving.provider.only()
-    assert (await begun(giving)).url is not None
+    assert (await begun(giving)).payment_url is not None
     assert giving.provider.payments[card].status == "cancelled"
     second = await reference(giving)
     assert first != second
@@ -335,12 +335,12 @@ async def test_m7_a_report_without_a_bank_line_is_told_until_its_line_comes(givi
     async def unbanked() -> list[tuple[int, int]]:
         async with giving.service.db.read() as tx:
             found = await bank_statements.list_missing_provider_payouts(tx, 1000)
-        return [(one.payout.net_minor, one.candidate_line_count) for one in found if one.payout.reference == name]
+        return [(one.payout.net_minor, one.mismatched_line_count) for one in found if one.payout.reference == name]
 
     assert await unbanked() == [(2400, 0)]
     await stated(giving, came(f"U1-{payment}", 2300, name), reference=f"U1-{payment}"[:35])
     assert await unbanked() == [(2400, 1)]
-    assert (await line(giving, f"U1-{payment}")).reason == "other_amount"
+    assert (await line(giving, f"U1-{payment}")).unreconciled_reason == "other_amount"
     await stated(giving, came(f"U2-{payment}", 2400, name), reference=f"U2-{payment}"[:35])
     assert await unbanked() == []
 
@@ -350,7 +350,7 @@ async def test_an_officer_assigns_a_transfer_without_its_reference(giving: Givin
     named = await reference(giving)
     await stated(giving, came(f"TC-{named}", 2500, "a gift"), reference=f"SC-{named}")
     waiting = await line(giving, f"TC-{named}")
-    assert waiting.reason == "unknown"
+    assert waiting.unreconciled_reason == "unknown"
     async with giving.service.db.write() as tx:
         donation_id = tx.ids.decode("donation", str((await donation(giving))["id"]))
         assert donation_id is not None
@@ -366,7 +366,7 @@ async def test_a_line_is_not_assigned_to_a_gift_by_card(giving: Giving) -> None:
     waiting = await line(giving, f"TD-{name}")
     gift_id = giving.service.db.deployment.ids.decode("donation", str((await donation(giving))["id"]))
     assert gift_id is not None
-    with pytest.raises(StatementError, match="by bank transfer"):
+    with pytest.raises(BankStatementError, match="by bank transfer"):
         async with giving.service.db.write() as tx:
             await bank_statements.assign_line_to_donation(tx, waiting.id, gift_id, assigned_by="officer")
 

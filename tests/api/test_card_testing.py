@@ -319,9 +319,9 @@ async def test_h7_administrators_see_who_is_attacked(street: Street) -> None:
     await street.link()
     async with street.service.db.write() as tx:
         partner = Partner(await tx.fetchval("select partner_id from donation_session"))
-        assert await card_testing_store.raise_alert(tx, partner, 31, 40)
+        assert await card_testing_store.raise_card_testing_alert(tx, partner, 31, 40)
     async with street.service.db.write() as tx:
-        assert not await card_testing_store.raise_alert(tx, partner, 32, 41)
+        assert not await card_testing_store.raise_card_testing_alert(tx, partner, 32, 41)
         shown = iso_timestamp(tx.real_now + ALERT_DURATION)
     settings = street.service.services.settings
     given = {"ALMONER_DATABASE_URL": settings.dsn, "ALMONER_MASTER_KEY": b64encode(settings.master_key_bytes).decode()}

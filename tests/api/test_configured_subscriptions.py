@@ -9,7 +9,7 @@ from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.service import ConfigurationInput
 from almoner.validation.ongoing.eligibility import service as eligibility
-from almoner.validation.ongoing.eligibility.domain import NewEligibilitySubscription
+from almoner.validation.ongoing.eligibility.domain import EligibilitySubscriptionInput
 from almoner.validation.ongoing.monitoring import service as monitoring
 from tests.support import eligibility as activities
 from tests.support import factories, validation
@@ -54,7 +54,7 @@ async def judged(service: Service, api: Client, tenant: Tenant, of: str, configu
     """The same for what an organisation does."""
     async with service.db.write() as tx:
         made = await eligibility.create(
-            tx, tenant.partner, NewEligibilitySubscription(of, configuration_id=configuration)
+            tx, tenant.partner, EligibilitySubscriptionInput(of, configuration_id=configuration)
         )
         text = tx.ids.encode("eligibilitysubscription", made.id)
     await service.drain()
@@ -186,6 +186,8 @@ async def test_many_are_judged_in_batches(service: Service, tenant: Tenant) -> N
         seen: list[UUID] = []
         after: UUID | None = None
         await configurations.update(tx, tenant.partner, own.id, ConfigurationInput(compliance_flags=("commercial",)))
-        while after := await monitoring.enqueue_evaluation_batch(tx, tenant.partner, own.id, after, batch_size=2):
+        while after := await monitoring.enqueue_evaluation_batch_and_get_last_id(
+            tx, tenant.partner, own.id, after, batch_size=2
+        ):
             seen.append(after)
     assert seen == [made[1].id, made[3].id]

@@ -143,7 +143,7 @@ async def test_an_email_is_sent_again(service: Service, admin: Browser, tenant: 
         one = UndeliverableEmail(
             tx.new_id(), tenant.partner.id, "receipts.send", "ada@nowhere.example", "550 unknown", True, tx.now
         )
-        await notifications_store.insert(tx, one, {"id": str(one.id)})
+        await notifications_store.insert_undeliverable_email(tx, one, {"id": str(one.id)})
     text = service.db.deployment.ids.encode("email", one.id)
     await admin.open(f"{HEALTH}/emails?answer=rejected")
     assert "ada@nowhere.example" in words(admin)

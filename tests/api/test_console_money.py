@@ -107,7 +107,7 @@ async def test_a_provider_payout_is_not_the_payer_of_a_card_payment(
     held = await held_for(giving, "short")
     reference, payer = factories.unique("po"), factories.unique("Provider Payouts")
     report_ = await imported(service, report(("payment", held.provider_payment_id, 24.99, 0.5), reference=reference))
-    assert report_.matched == 1
+    assert report_.matched_count == 1
     name = factories.unique("B")
     came = camt.entry(name, 2449, words="Payout of the week", name=payer, currency="USD")  # matched by hand alone
     await bank.stated(service, camt.statement(came, reference=factories.unique("S"), currency="USD"))

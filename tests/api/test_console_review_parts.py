@@ -13,7 +13,7 @@ from almoner.console.review_effects import describe_recipients
 from almoner.console.review_parts import (
     facts_missing_from_comparison,
     romanise_fact_value,
-    split_steps_to_read_and_passed_steps,
+    split_steps_to_review_and_passed,
 )
 from almoner.console.review_words import rejection_choices
 from almoner.kit.evidence import EvaluationStep, StepVerdict
@@ -33,10 +33,10 @@ WITHOUT_TEXTS = "The language of the application is {0}. Almoner has no texts in
 def test_failed_steps_come_first_and_passed_ones_are_apart() -> None:
     verdicts: list[StepVerdict] = ["pass", "warn", "not_applicable", "unknown", "fail"]
     steps = [EvaluationStep(one, one) for one in verdicts]
-    shown, passed = split_steps_to_read_and_passed_steps("validation_request", steps)
+    shown, passed = split_steps_to_review_and_passed("validation_request", steps)
     assert [one.name for one in shown] == ["fail", "warn", "unknown"]
     assert [one.name for one in passed] == ["pass", "not_applicable"]
-    assert split_steps_to_read_and_passed_steps("match", steps) == (steps, []), (
+    assert split_steps_to_review_and_passed("match", steps) == (steps, []), (
         "of a match, what speaks for it is read, too"
     )
 
@@ -59,13 +59,15 @@ def test_only_submitted_values_that_the_comparison_shows_are_left_out() -> None:
     compared = [ValueComparison("Name", "Harakat Fund", ["Harakat Fund"]), ValueComparison("Countries", "IRN", [])]
     listed = ("listed name, weak alias", "Harakat Fund"), ("listed countries", "IRN")
     facts = [("name", "Harakat Fund"), ("countries", "IRN"), *listed]
-    assert facts_missing_from_comparison(ReviewEvidence("", facts, compared=compared)) == [*listed]
+    assert facts_missing_from_comparison(ReviewEvidence("", facts, value_comparisons=compared)) == [*listed]
 
 
 def test_facts_of_an_appeal_are_those_of_one_check() -> None:
     own, of_nonprofit = ("agent verification: email", "ada@x.example"), ("validation request: email", "ada@x.example")
     compared = [ValueComparison("Agent verification: email address", "ada@x.example", [])]
-    assert facts_missing_from_comparison(ReviewEvidence("", [own, of_nonprofit], compared=compared)) == [of_nonprofit]
+    assert facts_missing_from_comparison(ReviewEvidence("", [own, of_nonprofit], value_comparisons=compared)) == [
+        of_nonprofit
+    ]
     assert romanise_fact_value("BGR", "validation request: name", "Иван") is not None
 
 
@@ -80,7 +82,7 @@ async def test_a_match_says_when_our_organisation_was_registered(alone: Service,
     found = await screener.run_with_watchlists(
         alone.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False)
     )
-    (match,) = found.opened
+    (match,) = found.newly_awaiting_review
     browser = await signed_in(alone, await operator(alone, "reviewer"))
     page = (await browser.get(f"/operator/reviews/{alone.db.deployment.ids.encode('screeningmatch', match.id)}")).text
     assert "Registered on</dt><dd><bdi>2011-05-04" in page

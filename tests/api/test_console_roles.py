@@ -101,7 +101,7 @@ async def test_a_form_of_another_site_does_nothing(service: Service) -> None:
 async def test_no_page_links_to_one_that_the_role_may_not_open(service: Service, tenant: Tenant) -> None:
     async with service.db.write() as tx:
         lost = UndeliverableEmail(tx.new_id(), tenant.partner.id, "q", "q@q.example", "unknown", True, tx.now)
-        await notifications_store.insert(tx, lost, {})
+        await notifications_store.insert_undeliverable_email(tx, lost, {})
     for role in OPERATOR_ROLES:
         browser, found = await signed_in(service, await operator(service, role)), dict[str, tuple[str, str]]()
         for link in (*links.LINKS, *links.LAST_LINKS):

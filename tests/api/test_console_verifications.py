@@ -63,7 +63,7 @@ async def looks_at(service: Service, flag: str) -> tuple[str, int]:
     flag_id = uuid_of(service, "verificationflag", flag.rpartition("/")[2])
     async with service.db.read() as tx:
         found = await verifications.get_flag(tx, flag_id)
-    return found.status, sum(1 for look in (found.first, found.second) if look)
+    return found.status, sum(1 for look in (found.first_review, found.second_review) if look)
 
 
 async def test_verifications_and_flags_stand_in_the_queue(

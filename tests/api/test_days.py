@@ -10,7 +10,7 @@ import pytest
 
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.settlements.domain import SettlementReportError
-from almoner.giving.banking.bank_statements.domain import StatementError
+from almoner.giving.banking.bank_statements.domain import BankStatementError
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import OwnAccount, PaymentFileError
 from almoner.giving.checkout.donations import service as donations
@@ -97,8 +97,8 @@ async def paid_at_the_provider(giving: Giving, paid_at: datetime, chosen: Donati
     started = await giving.begin(chosen)
     service.clock.advance_to(paid_at)
     async with service.db.write() as tx:
-        assert started.url is not None
-        assert await provider_test.pay_with_card(tx, started.url.rpartition("/")[2], Card("4242424242424242"))
+        assert started.payment_url is not None
+        assert await provider_test.pay_with_card(tx, started.payment_url.rpartition("/")[2], Card("4242424242424242"))
 
 
 async def told(giving: Giving) -> None:
@@ -185,7 +185,7 @@ async def test_a_gift_begun_before_midnight_has_the_day_of_its_payment_wherever_
     [payout] = await payouts(api)
     async with service.db.read() as tx:
         reported = await remittances.build_remittance(tx, uuid_of(service, "disbursement", payout["id"]))
-    assert [line.given_at for line in reported.lines] == [paid_at]
+    assert [line.donated_at for line in reported.lines] == [paid_at]
     await finance.close()
 
 
@@ -259,7 +259,7 @@ async def test_days_ahead_are_counted_from_today_where_the_issuer_is(empty_datab
                 continue
             with pytest.raises(SettlementReportError, match="more than 3 days in the future"):
                 await imported(service, reported, provider="test")
-            with pytest.raises(StatementError, match="more than 3 days in the future"):
+            with pytest.raises(BankStatementError, match="more than 3 days in the future"):
                 await stated(giving, entry, reference=day)
 
 

@@ -78,7 +78,7 @@ async def test_background_work_rests_without_a_word_and_goes_on(empty_database: 
         await requested(api)
         _watch(service, tmp_path, MORE_THAN_THERE_IS)
         said, stop = len(service.lines), asyncio.Event()
-        background = service.services.background
+        background = service.services.background_worker
 
         async def all_done() -> bool:
             async with service.db.read() as tx:

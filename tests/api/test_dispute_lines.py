@@ -148,7 +148,7 @@ async def test_m6_held_money_that_its_donor_wins_back_is_refunded_by_that(
     held = await late(service, api, f"late_lost_{refunding}".lower())
     if refunding:
         async with service.db.write() as tx:
-            await suspense.apply_due_rule_actions(tx)
+            await suspense.run_due_automatic_actions(tx)
     await held.tell(DisputeStatus.OPEN)
     assert (await held.accounts())[1:] == (0, 0, 4000)
     await held.tell(DisputeStatus.LOST)
@@ -171,7 +171,7 @@ async def test_m6_held_money_whose_dispute_is_won_is_held_still(service: Service
 async def test_m6_held_money_that_went_back_twice_is_our_loss(service: Service, api: Client) -> None:
     held = await late(service, api, "late_twice")
     async with service.db.write() as tx:
-        await suspense.apply_due_rule_actions(tx)
+        await suspense.run_due_automatic_actions(tx)
         unallocated_payment_id = await tx.fetchval(
             "select id from unallocated_payment where provider_payment = $1", held.payment
         )

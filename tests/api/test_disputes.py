@@ -225,7 +225,7 @@ async def test_m5_a_dispute_that_cannot_be_of_this_payment_changes_nothing(paid:
     changed = {
         "more than was paid": replace(opened, money=Money(4001, "USD")),
         "another currency": replace(opened, money=Money(4000, "EUR")),
-        "real money": replace(opened, live=True),
+        "real money": replace(opened, is_live_mode=True),
     }[wrong]
     paid.provider.disputed[payment] = [changed]
     assert (await paid.notify(payment, "dispute.opened")).status_code == 204

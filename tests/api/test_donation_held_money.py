@@ -74,8 +74,8 @@ async def test_m6_money_of_a_payment_whose_donation_has_changed_is_held(giving: 
         ({"money": Money(2501, "USD")}, "over"),
         ({"money": Money(2500, "EUR")}, "other_currency"),
         ({"reference": "7zzzzzzzzzzzzzzzzzzzzzzzzz"}, "other_reference"),
-        ({"live": True}, "other_mode"),
-        ({"ours": False}, "other_account"),
+        ({"is_live_mode": True}, "other_mode"),
+        ({"goes_to_our_account": False}, "other_account"),
     ],
 )
 @pytest.mark.parametrize("by_notice", [True, False])

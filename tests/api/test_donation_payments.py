@@ -35,7 +35,7 @@ async def giving(service: Service, api: Client) -> Giving:
 async def test_a_gift_becomes_a_donation_that_waits_for_its_money(giving: Giving) -> None:
     started = await giving.begin()
     assert started.state is CheckoutState.UNDER_WAY
-    assert started.url == giving.provider.payments[giving.provider.only()].url
+    assert started.payment_url == giving.provider.payments[giving.provider.only()].payment_page_url
     (donation,) = await giving.donations()
     assert donation == {
         "id": donation["id"],
@@ -149,7 +149,7 @@ async def test_i6_asking_again_after_a_lost_answer_uses_the_same_key(giving: Giv
         giving.provider.lose_answers = 1
         with pytest.raises(ProviderUnavailable):
             await giving.begin()
-    assert (await giving.begin()).url is not None
+    assert (await giving.begin()).payment_url is not None
     assert len(giving.provider.payments) == 1
     assert giving.provider.calls == ["create"] * 4
     assert await giving.events() == ["donation.created"]
@@ -158,7 +158,7 @@ async def test_i6_asking_again_after_a_lost_answer_uses_the_same_key(giving: Giv
 async def test_the_same_gift_again_leads_to_the_same_page(giving: Giving) -> None:
     first = await giving.begin()
     again = await giving.begin(gift(first_name="Augusta"))
-    assert again.url == first.url
+    assert again.payment_url == first.payment_url
     assert giving.provider.calls == ["create"]
     assert [(row["firstName"], row["status"]) for row in await giving.donations()] == [("Augusta", "REQUESTED_PAYMENT")]
 
@@ -168,7 +168,7 @@ async def test_another_amount_ends_the_first_payment_and_edits_the_donation(givi
     first = giving.provider.only()
     started = await giving.begin(gift(4000))
     assert giving.provider.payments[first].status is ProviderStatus.CANCELLED
-    assert started.url != giving.provider.payments[first].url
+    assert started.payment_url != giving.provider.payments[first].payment_page_url
     assert [row["amount"] for row in await giving.donations()] == [4000]
     assert await giving.events() == ["donation.created"]
     second = next(payment for payment in giving.provider.payments if payment != first)
@@ -269,7 +269,7 @@ async def test_s5_an_attempt_under_way_at_expiry_may_finish_for_60_minutes_and_c
     if swept:
         await sweep_sessions(giving.service)
     assert await giving.status() == "expired"
-    assert (await giving.begin()).url == started.url
+    assert (await giving.begin()).payment_url == started.payment_url
     with pytest.raises(SessionExpired):
         await giving.begin(gift(9999))
     giving.provider.pay_with_card(giving.provider.only())
@@ -319,7 +319,7 @@ async def test_i6_an_attempt_that_began_under_an_old_address_comes_to_its_end(
     work = PaymentContext(db, giving.provider)
     if end == "pay":
         standing = await donations_flows.start_payment(work, giving.session_id, gift())
-        assert standing.url is not None
+        assert standing.payment_url is not None
     else:
         (order, _) = next(iter(giving.provider.orders.values()))
         payment = decode_uuid(order.reference)
@@ -351,11 +351,14 @@ async def test_a_return_asks_about_the_payment_it_comes_from_though_another_has_
     await giving.begin(gift(5000))
     asked = decode_uuid(giving.provider.payments[first].reference)
     back = await donations_flows.handle_donor_return(giving.work, giving.session_id, asked)
-    assert (back.state, back.unpaid) == (CheckoutState.UNDER_WAY, True)  # of the newest, which was asked about last
+    assert (back.state, back.is_reported_unpaid) == (
+        CheckoutState.UNDER_WAY,
+        True,
+    )  # of the newest, which was asked about last
     assert giving.provider.calls[-2:] == ["fetch", "fetch"]
     giving.provider.pay_with_card(first)
     back = await donations_flows.handle_donor_return(giving.work, giving.session_id, asked)
-    assert (back.state, back.unpaid) == (CheckoutState.HELD, False)
+    assert (back.state, back.is_reported_unpaid) == (CheckoutState.HELD, False)
 
 
 async def sweep_sessions(service: Service) -> None:

@@ -119,7 +119,7 @@ async def test_too_little_waits_for_the_next_period(service: Service, api: Clien
         await partners.update_donation_settings(tx, tenant.partner, request_minimum_multiple=20)
     await factories.direct(service, api, amount=1999)
     service.clock.advance(days=NEXT_PERIOD)
-    assert (await run(service)).waiting_count > 0
+    assert (await run(service)).uninvoiced_partner_currency_count > 0
     assert await requests(api) == []
     await factories.direct(service, api, amount=1)
     assert await requests(api) == []
@@ -319,7 +319,7 @@ async def test_what_is_over_pays_another_request_and_the_rest_stays_held(
     async def apply(payment: DonationRequestPayment, request: UUID) -> DonationRequestPayment:
         async def record(_tx: Tx, _part: DonationRequestPayment) -> None: ...
 
-        return await donation_requests_flows.apply_overpayment(
+        return await donation_requests_flows.apply_overpayment_to_other_request(
             service.db, payment.id, request, note="asked for", decided_by="officer", on_recorded=record
         )
 
@@ -357,7 +357,9 @@ async def test_what_is_over_is_applied_or_returned_once_whoever_is_first(service
 
     async def apply(request: UUID) -> None:
         async with service.db.write() as tx:
-            await donation_requests.apply_overpayment(tx, over.id, request, note="x", decided_by="officer")
+            await donation_requests.apply_overpayment_to_other_request(
+                tx, over.id, request, note="x", decided_by="officer"
+            )
 
     async def give_back() -> None:
         async with service.db.write() as tx:
@@ -402,5 +404,5 @@ async def test_a_request_is_full_at_the_end_of_a_batch_as_well(service: Service,
     while more:
         async with service.db.write() as tx:
             made, more = await donation_requests.add_due_donations_to_request(tx, of, limit=2)
-        finished += [made.money.minor] if made and not made.adding_donations else []
+        finished += [made.money.minor] if made and not made.is_adding_donations else []
     assert finished == [MAX_MINOR, 5]

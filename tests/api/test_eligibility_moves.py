@@ -39,7 +39,7 @@ DOGS, CATS, CHOIRS, PERFORMING = "AN102", "AN101", "AR301", "AR300"
 async def changed(service: Service, organisation: str) -> None:
     """Its followers are told, as after a load or a new branding."""
     async with service.db.write() as tx:
-        await organisations.emit_public_details_changed(tx, uuid(service, organisation, "organisation"))
+        await organisations.emit_public_details_changed_event(tx, uuid(service, organisation, "organisation"))
     await service.drain()
 
 
@@ -71,7 +71,7 @@ async def test_sb_test_values_decide_where_nothing_is_known(
 async def test_sb_a_test_value_shows_on_the_next_get_within_a_second(service: Service, api: Client) -> None:
     organisation = await body_of(service)
     stop = asyncio.Event()
-    running = asyncio.create_task(service.services.background.run(stop))
+    running = asyncio.create_task(service.services.background_worker.run(stop))
     try:
         made = await create(api, organisation, "test_fail")
 

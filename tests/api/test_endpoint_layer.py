@@ -108,7 +108,7 @@ async def smell_tea(call: ApiCall) -> TeaResponse:
 async def tea(service: support.Service, tenant: support.Tenant) -> AsyncIterator[Client]:
     raised.clear()
     app = OutermostMiddleware(
-        ApiApplication(service.db, service.services.guard, [routes]),
+        ApiApplication(service.db, service.services.key_guard, [routes]),
         service.services.telemetry,
         service.clock,
         [ip_network("127.0.0.0/8"), ip_network("10.0.0.0/8")],
@@ -119,7 +119,7 @@ async def tea(service: support.Service, tenant: support.Tenant) -> AsyncIterator
     await client.close()
 
 
-PROBLEMS = [problem for problem in errors.problem_catalogue().values() if problem.__module__ == errors.__name__]
+PROBLEMS = [problem for problem in errors.problem_types_by_code().values() if problem.__module__ == errors.__name__]
 
 
 @pytest.mark.parametrize("problem", [*PROBLEMS, OutOfTea], ids=lambda problem: problem.code)
@@ -389,7 +389,7 @@ async def test_the_client_address_is_the_nearest_untrusted_one(
 async def test_a_stranger_cannot_choose_its_address(service: support.Service) -> None:
     services = service.services
     app = OutermostMiddleware(
-        ApiApplication(service.db, services.guard, [routes]), services.telemetry, service.clock, https_only=False
+        ApiApplication(service.db, services.key_guard, [routes]), services.telemetry, service.clock, https_only=False
     )
     client = Client(app, "http://testserver", None, address="203.0.113.7")
     answer = await client.get("/v1/tea/free", headers={"X-Forwarded-For": "198.51.100.1"})
@@ -399,7 +399,7 @@ async def test_a_stranger_cannot_choose_its_address(service: support.Service) ->
 
 async def test_plain_http_is_refused_where_https_is_required(service: support.Service) -> None:
     services = service.services
-    inner = ApiApplication(service.db, services.guard, [routes])
+    inner = ApiApplication(service.db, services.key_guard, [routes])
     app = OutermostMiddleware(inner, services.telemetry, service.clock, [ip_network("127.0.0.1")], https_only=True)
     client, stranger = Client(app, "http://testserver", None), Client(app, "http://t", None, address="203.0.113.7")
     for header in ("https", "HTTPS, https"):
@@ -426,7 +426,7 @@ async def test_plain_http_is_refused_where_https_is_required(service: support.Se
 
 async def test_a_server_that_stops_answers_on_connections_that_end(service: support.Service) -> None:
     services, drain = service.services, ConnectionDrain()
-    inner = ApiApplication(service.db, services.guard, [routes])
+    inner = ApiApplication(service.db, services.key_guard, [routes])
     app = OutermostMiddleware(inner, services.telemetry, service.clock, https_only=False, drain=drain)
     client = Client(app, "http://t", None)
     assert "connection" not in (await client.get("/v1/tea/free")).headers

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from almoner.platform.events.waiters import MAX_WAITING_PER_PARTNER, EventWaiters
+from almoner.platform.events.waiters import MAX_WAITING_PER_PARTNER, EventLongPollWaiters
 from tests.support.client import Client, data
 from tests.support.eventually import eventually
 from tests.support.service import Service, Tenant
@@ -69,7 +69,7 @@ async def test_no_place_of_the_database_is_held_and_only_so_many_wait(service: S
 
 
 async def test_waiting_ends_when_the_process_is_to_end(service: Service, tenant: Tenant) -> None:
-    waiters, stop = EventWaiters(service.db), asyncio.Event()
+    waiters, stop = EventLongPollWaiters(service.db), asyncio.Event()
     running = asyncio.create_task(waiters.run(stop))
     waiting = asyncio.create_task(waiters.wait_for_event(tenant.partner, 0, 60))
     await eventually(lambda: waiters.waiting_call_count == 1)

@@ -105,7 +105,7 @@ async def test_the_lifecycle_of_a_claim(charity_: Cause) -> None:
     async with service.db.write() as tx:
         await gift_aid_claims.withdraw_draft(tx, claim.id, "a donor called", recorded_by=BY)
     claim = await charity_.submitted()
-    assert claim.reference == "CH-1"
+    assert claim.hmrc_reference == "CH-1"
     with pytest.raises(GiftAidClaimError, match="the claim is submitted"):
         async with service.db.write() as tx:
             await gift_aid_claims.withdraw_draft(tx, claim.id, "too late", recorded_by=BY)

@@ -15,7 +15,7 @@ from tests.support.hostile_files import HONEST, PNG
 from tests.support.service import Service
 from tests.support.submissions import ADA, PATH, applied, configured, ended, shown
 
-SHORT = RetentionPeriods(refused=timedelta(days=40), accepted=timedelta(days=60))
+SHORT = RetentionPeriods(after_rejection=timedelta(days=40), after_acceptance=timedelta(days=60))
 MADE = datetime(2026, 3, 2, tzinfo=UTC)
 INVALID_STATE = (400, "validation_submission/invalid_state")
 

@@ -102,7 +102,7 @@ async def test_a_paused_partners_keys_are_refused_within_a_second_and_work_again
 
 async def test_k5_last_use_is_written_at_most_once_a_minute(service: Service, tenant: Tenant) -> None:
     async def last_use() -> list[object]:
-        await service.services.guard.flush_key_uses()
+        await service.services.key_guard.flush_key_uses()
         async with service.db.read() as tx:
             row = await tx.fetchrow(
                 "select last_used_at, last_used_address, last_used_route from api_key where id = $1",

@@ -42,7 +42,7 @@ async def shown_to_reviewers(service: Service, kind: Kind, type_: str, record_id
     named = service.db.deployment.ids.decode(type_, record_id)
     assert named is not None
     async with service.db.read() as tx:
-        return list((await REVIEW_HANDLERS[kind].load_evidence(tx, named)).documents)
+        return list((await REVIEW_HANDLERS[kind].load_evidence(tx, named)).document_ids)
 
 
 async def asked_about(service: Service, api: Client, office: str, **more: Any) -> dict[str, Any]:

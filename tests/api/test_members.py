@@ -114,7 +114,7 @@ async def test_k5_nobody_else_opens_a_page_of_the_partner(path: str, service: Se
     async with service.db.write() as tx:
         person = await people.create(tx, OPERATORS, build_profile(f"operator-{uuid4()}"), ["administrator"])
         entered = await sign_ins.begin_sign_in(tx, person, "password_totp", Device(ADDRESS))
-    operator.cookies["__Host-operator"] = entered.secret
+    operator.cookies["__Host-operator"] = entered.session_secret
     forged = Desk(service, tenant, None)
     forged.cookies[f"__Host-member-{nobody.name}"] = next(iter(theirs.cookies.values()))
     for browser in (theirs, nobody, operator, forged):

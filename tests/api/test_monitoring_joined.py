@@ -88,7 +88,10 @@ async def decide(service: Service, decision: ReviewDecision) -> None:
 async def broken(service: Service) -> list[str]:
     """The promises of monitoring that do not hold."""
     async with service.db.read() as tx:
-        return [finding.check.name for finding in (await selfcheck.run_checks(tx, monitoring_checks.checks)).findings]
+        return [
+            finding.check.name
+            for finding in (await selfcheck.run_consistency_checks(tx, monitoring_checks.checks)).findings
+        ]
 
 
 async def test_a_flag_stays_when_another_record_answers(alone: Service, api: Client, tmp_path: Path) -> None:

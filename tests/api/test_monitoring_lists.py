@@ -124,7 +124,7 @@ async def test_settled_11_a_person_looks_up_what_cannot_be_compared(
     unscreened = await monitored(alone, api, "អង្គការ ជំនួយ")
     subject = await unscreened_subject(alone)
     async with alone.db.write() as tx:
-        await matches.record_manual_result(
+        await matches.record_manual_screening_result(
             tx, ALL_PARTNERS, subject, ReviewDecision(verdict, category, "operator_1", "UN")
         )
     await alone.drain()
@@ -133,7 +133,7 @@ async def test_settled_11_a_person_looks_up_what_cannot_be_compared(
     assert statuses(now) == {**UNSEEN, **({category: "flag"} if category else {})}  # and nothing is clear
     assert now["sources"][0]["status"] == "not_screened"
     async with alone.db.write() as tx:
-        await matches.reopen_manual_result(tx, subject, "operator_1", "The other one")
+        await matches.reopen_manual_screening_result(tx, subject, "operator_1", "The other one")
     await alone.drain()
     assert (await shown(api, unscreened))["results"]["complianceStatus"] is None
     assert await unscreened_subject(alone) == subject

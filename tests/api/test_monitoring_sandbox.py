@@ -32,7 +32,7 @@ ALL: Final = {"pass": "clear", "fail": "flag"}
 async def worked(service: Service) -> AsyncIterator[Service]:
     """The service with a worker beside it, as it runs in life."""
     stop = asyncio.Event()
-    running = asyncio.create_task(service.services.background.run(stop))
+    running = asyncio.create_task(service.services.background_worker.run(stop))
     yield service
     stop.set()
     await running

@@ -47,7 +47,11 @@ async def test_the_first_account_after_an_officers_word_waits_for_two_people(ser
         await approve(service, account, "one")
     assert await approve(service, account, "two") == "approved"
     [flag] = await flags(service, made)
-    assert [flag.status, *(look and look.by for look in (flag.first, flag.second))] == ["lifted", "one", "two"]
+    assert [flag.status, *(look and look.by for look in (flag.first_review, flag.second_review))] == [
+        "lifted",
+        "one",
+        "two",
+    ]
     assert await waits(service, api, nonprofit) is None
 
 

@@ -161,7 +161,7 @@ async def test_a_payout_waits_for_a_nonprofit_that_its_register_dropped(service:
         )
     ran = await run(service)
     assert [one["waitingReason"] for one in await payouts(api)] == ["organisation_inactive"]
-    assert ("organisation_inactive", "USD") in ran.waiting
+    assert ("organisation_inactive", "USD") in ran.waiting_totals_by_reason_and_currency
 
 
 async def test_a_verified_nonprofit_can_be_held_and_released(service: Service, api: Client) -> None:
@@ -172,7 +172,7 @@ async def test_a_verified_nonprofit_can_be_held_and_released(service: Service, a
     await support.hold(service, nonprofit)
     assert [one["waitingReason"] for one in await payouts(api)] == ["on_hold"]
     ran = await run(service)
-    assert ("on_hold", "USD") in ran.waiting
+    assert ("on_hold", "USD") in ran.waiting_totals_by_reason_and_currency
     code, reasons = await refused(api, made["id"], "disburse")
     assert (code, "on_hold" in reasons[0]) == ("donation/invalid_state", True)
     await support.release(service, nonprofit)
@@ -211,10 +211,10 @@ async def test_a_payout_waits_until_it_is_worth_a_transfer(service: Service, api
     nonprofit = await factories.nonprofit(service)
     await verified(service, api, nonprofit)
     await settled(service, api, nonprofit, amount=1000)
-    await run(service, DisbursementRules(minimum_multiple=15))
+    await run(service, DisbursementRules(minimum_donation_multiple=15))
     assert [one["waitingReason"] for one in await payouts(api)] == ["below_threshold"]
     await settled(service, api, nonprofit, amount=1000)
-    await run(service, DisbursementRules(minimum_multiple=15))
+    await run(service, DisbursementRules(minimum_donation_multiple=15))
     assert [(one["status"], one["amount"]) for one in await payouts(api)] == [("PAID", 1950)]
 
 
@@ -350,7 +350,7 @@ async def test_what_is_too_much_for_one_payout_goes_into_the_next_and_keeps_nobo
         await support.release(alone, rich)
         alone.clock.advance(minutes=16)
         await check(alone)
-        assert (await run(alone)).refused == []
+        assert (await run(alone)).refused_disbursements == []
         assert [(await gift(*one))["status"] for one in ((first, large[0]), (first, large[1]), (other, small))] == [
             "DISBURSED",
             "RECEIVED_PAYMENT",

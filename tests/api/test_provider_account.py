@@ -49,7 +49,7 @@ async def at(here: Setup, pages: str, home: str) -> AsyncIterator[At]:
     async def sit(who: si.Account) -> Browser:
         browser = Browser(here.service.app, pages)
         async with here.service.db.write() as tx:
-            secret = (await sign_ins.begin_sign_in(tx, who.person, "password_totp", Where("127.0.0.1"))).secret
+            secret = (await sign_ins.begin_sign_in(tx, who.person, "password_totp", Where("127.0.0.1"))).session_secret
         browser.cookies[f"__Host-member-{home.removeprefix('/account/')}"] = secret
         made.append(browser)
         return browser
@@ -150,7 +150,7 @@ async def test_v8_an_owner_sees_and_disconnects_a_members_account(
     after = await boss.get(gone.headers["location"])
     assert "The member can no longer sign in with SSO" in after.text
     assert evil.url not in after.text
-    assert not await si.found(ada, there.secret)
+    assert not await si.found(ada, there.session_secret)
 
 
 async def test_v8_who_came_only_by_the_provider_can_be_invited_again_without_it(here: Setup, at: At, home: str) -> None:

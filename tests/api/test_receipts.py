@@ -416,8 +416,8 @@ class TestFollowing:
         await support.simulate(api, named, "reassign", organisationId=second)
         async with service.db.read() as tx:
             now = await receipts.load_status_page_content(tx, donation_id, DisbursementRules())
-        assert (now.receipt.organisation, now.organisation.name) == ("First Fund", "Second Fund")
-        assert now.organisation.number != now.receipt.register_number
+        assert (now.receipt.organisation, now.nonprofit.name) == ("First Fund", "Second Fund")
+        assert now.nonprofit.number != now.receipt.register_number
         assert now.donation.reassigned_at is not None
 
     async def test_without_a_receipt_there_is_nothing_to_follow(self, service: Service, api: Client) -> None:
@@ -431,4 +431,4 @@ async def followed(service: Service, donation_id: UUID) -> tuple[int, str | None
     """How many stages were reached, what is waited for, whether a payout came back."""
     async with service.db.read() as tx:
         now = await receipts.load_status_page_content(tx, donation_id, DisbursementRules())
-    return sum(step.at is not None for step in now.steps), now.waiting, now.returned_at is not None
+    return sum(step.at is not None for step in now.steps), now.waiting_message_key, now.returned_at is not None

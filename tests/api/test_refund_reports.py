@@ -54,7 +54,7 @@ async def test_m7_two_refunds_of_one_amount_are_drawn_once_each(service: Service
         ("refund", payment, -10.0, 0.2, names[0]),
     )
     done = await imported(service, content, "draws_a")
-    assert (done.lines, done.matched) == (3, 3)
+    assert (done.line_count, done.matched_count) == (3, 3)
     assert await imported(service, content, "draws_a") == done
     known = [one.id for one in await refunds.of(service, {"id": donation})]
     assert await drawn(service, payment) == [(-1000, known[0]), (-1000, known[1])]
@@ -62,7 +62,7 @@ async def test_m7_two_refunds_of_one_amount_are_drawn_once_each(service: Service
     assert await books.owed(service, nonprofit) == 7700
     assert await books.fees(service, "USD", "draws_a") == 40, "a provider's fee for a refund is ours"
     again = await imported(service, report(("refund", payment, -10.0, 0.2, names[0])), "draws_a")
-    assert again.exceptions == 1
+    assert again.unmatched_count == 1
     assert await reasons(service, payment) == ["settled_before"]
     assert await books.balanced(service)
 
@@ -74,9 +74,9 @@ async def test_m7_reports_that_name_no_refund_draw_by_amount(service: Service, a
     known = [one.id for one in await refunds.of(service, {"id": donation})]
     for gross in (-10.0, -25.0, -10.0):
         done = await imported(service, report(("refund", payment, gross, 0.0)), "draws_b")
-        assert done.matched == 1
+        assert done.matched_count == 1
     assert await drawn(service, payment) == [(-1000, known[0]), (-2500, known[1]), (-1000, known[2])]
-    assert (await imported(service, report(("refund", payment, -10.0, 0.0)), "draws_b")).exceptions == 1
+    assert (await imported(service, report(("refund", payment, -10.0, 0.0)), "draws_b")).unmatched_count == 1
     assert await reasons(service, payment) == ["settled_before"]
     assert await books.balanced(service)
 
@@ -84,7 +84,7 @@ async def test_m7_reports_that_name_no_refund_draw_by_amount(service: Service, a
 async def test_m7_a_line_of_no_refund_of_ours_waits(service: Service, api: Client) -> None:
     _, donation, payment = await paid(service, api, "draws_c")
     content = report(("refund", payment, -10.0, 0.0, "tpr_theirs"))
-    assert (await imported(service, content, "draws_c")).exceptions == 1
+    assert (await imported(service, content, "draws_c")).unmatched_count == 1
     assert await reasons(service, payment) == ["not_refunded"]
     started = await refunds.begun(service, {"id": donation}, 1000)
     await imported(service, content, "draws_c")
@@ -93,7 +93,7 @@ async def test_m7_a_line_of_no_refund_of_ours_waits(service: Service, api: Clien
     await imported(service, content, "draws_c")
     assert await reasons(service, payment) == []
     other = await imported(service, report(("refund", payment, -9.0, 0.0)), "draws_c")
-    assert other.exceptions == 1
+    assert other.unmatched_count == 1
     assert await reasons(service, payment) == ["settled_before"]
 
 

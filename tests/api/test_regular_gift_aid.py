@@ -74,7 +74,7 @@ async def declared(plan: Plan) -> list[str | None]:
 async def problems(service: Service) -> list[str]:
     """What the self-check finds of Gift Aid."""
     async with service.db.read() as tx:
-        found = await selfcheck.run_checks(tx, [one for one in CHECKS if one.name.startswith("gift_aid.")])
+        found = await selfcheck.run_consistency_checks(tx, [one for one in CHECKS if one.name.startswith("gift_aid.")])
     return [finding.check.name for finding in found.findings]
 
 

@@ -134,15 +134,15 @@ async def test_what_only_the_donor_can_put_right_is_not_tried_again(service: Ser
     donation_id = service.db.deployment.ids.decode("donation", gift["id"])
     assert donation_id is not None
     before = await plan.method()
-    url = await donations_flows.create_payment_page_for_subscription_date(work, donation_id)
-    assert url == await donations_flows.create_payment_page_for_subscription_date(work, donation_id)
+    url = await donations_flows.create_due_donation_payment_url(work, donation_id)
+    assert url == await donations_flows.create_due_donation_payment_url(work, donation_id)
     async with service.db.write() as tx:
-        attempt = await payments.find_current_attempt(tx, donation_id)
+        attempt = await payments.find_current_payment(tx, donation_id)
         assert attempt is not None
         assert attempt.provider_payment_id is not None
         assert await provider_test.pay_with_card(tx, attempt.provider_payment_id, Card(CARD))
     await donations_flows.refresh_payment(work, attempt.id)
-    assert await donations_flows.create_payment_page_for_subscription_date(work, donation_id) is None
+    assert await donations_flows.create_due_donation_payment_url(work, donation_id) is None
     record = await plan.record()
     assert (record["status"], record["donationsCount"]) == ("active", 2)
     assert await plan.method() != before, "the card of this payment is charged from now on"

@@ -17,7 +17,7 @@ from almoner.giving.accounting.monthly_reports.domain import (
     ReportClosed,
     ReportLine,
     build_report_rows,
-    closing_balances,
+    closing_balances_by_organisation_and_currency,
 )
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
@@ -114,7 +114,7 @@ async def test_the_sums_of_all_partners_are_those_of_the_ledger(alone: Service) 
     left_out = {kind for kind, _ in posted.keys() - reported.keys()}
     assert left_out <= {"donation_refund_sent", "refund_settled"}, "say which report a kind of transfer is in"
     balances = {(row["organisation_id"], row["currency"]): row["minor"] for row in owed}
-    assert closing_balances(lines) == balances
+    assert closing_balances_by_organisation_and_currency(lines) == balances
     closing = sum(row.amounts[-1] for row in build_report_rows(LAYOUTS["reconciliation"], lines))
     assert closing == sum(balances.values())
 

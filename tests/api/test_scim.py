@@ -84,7 +84,7 @@ async def test_a_scim_key_opens_nothing_else(service: Service, tenant: Tenant) -
 
 async def test_k5_the_last_use_of_a_key_is_noted(service: Service, tenant: Tenant, scim: ScimClient) -> None:
     await scim.get("/Users/unknown")
-    await service.services.guard.flush_key_uses()
+    await service.services.key_guard.flush_key_uses()
     async with service.db.read() as tx:
         used = await tx.fetchval(
             "select last_used_route from api_key where partner_id = $1 and kind = 'scim'", tenant.partner.id

@@ -30,7 +30,7 @@ async def sign_in(service: Service, tenant: Tenant, record: dict[str, Any]) -> s
     """Somebody signs in; the secret of their cookie."""
     person = await person_of(service, tenant, record)
     async with service.db.write() as tx:
-        return (await sign_ins.begin_sign_in(tx, person, "password", Browser("127.0.0.1"))).secret
+        return (await sign_ins.begin_sign_in(tx, person, "password", Browser("127.0.0.1"))).session_secret
 
 
 async def is_signed_in(service: Service, tenant: Tenant, secret: str) -> bool:

@@ -67,7 +67,13 @@ async def test_m7_each_line_of_a_report_is_booked_once(service: Service, api: Cl
     first, second = (giving.provider.only() for giving in givings)
     content = report(("payment", first, 25.00, 1.01), ("payment", second, 40.00, 1.50))
     done = await imported(service, content, "fake_a")
-    assert (done.lines, done.matched, done.exceptions, done.net_minor, done.fee_minor) == (2, 2, 0, 6249, 251)
+    assert (done.line_count, done.matched_count, done.unmatched_count, done.net_minor, done.fee_minor) == (
+        2,
+        2,
+        0,
+        6249,
+        251,
+    )
     (donation,) = [one for one in await givings[0].donations() if one["amount"] == 2500]
     assert donation["settledAmount"] == {"amount": 2399, "currency": "USD"}
     assert donation["status"] == "RECEIVED_PAYMENT"
@@ -90,26 +96,28 @@ async def test_m7_what_does_not_go_with_our_books_is_an_exception_with_its_reaso
     done = await imported(
         service, report(*lines, ("payment", "tp_of_nobody", 1.0, 0.0), ("refund", named[0], -25.0, 0.0)), "fake_b"
     )
-    assert (done.matched, done.exceptions) == (1, 4)
+    assert (done.matched_count, done.unmatched_count) == (1, 4)
     assert await reasons(service, named[1]) == ["other_amount"]
     assert await reasons(service, named[2]) == ["not_paid"]
     assert await reasons(service, "tp_of_nobody") == ["unknown_payment"]
     assert await reasons(service, named[0]) == ["not_refunded"]
     again = await imported(service, report(("payment", named[0], 25.0, 1.0)), "fake_b")
-    assert (again.matched, again.exceptions) == (0, 1)
+    assert (again.matched_count, again.unmatched_count) == (0, 1)
     euro = await paid(service, api, "fake_b", 2500, "EUR")
     other = await imported(service, report(("payment", euro.provider.only(), 25.0, 1.0)), "fake_b")
-    assert other.exceptions == 1
+    assert other.unmatched_count == 1
     assert await reasons(service, euro.provider.only()) == ["other_currency"]
     async with service.db.read() as tx:
         shown = [
             one for one in await settlements.list_unmatched_lines(tx, 100_000) if one.stored_line.provider == "fake_b"
         ]
     assert len(shown) == 6
-    assert [one.booked_in_report_reference for one in shown if one.stored_line.reason == "settled_before"] == [
+    assert [one.booked_in_report_reference for one in shown if one.stored_line.mismatch_reason == "settled_before"] == [
         done.reference
     ]
-    assert [one.booked_in_report_reference for one in shown if one.stored_line.reason == "unknown_payment"] == [None]
+    assert [
+        one.booked_in_report_reference for one in shown if one.stored_line.mismatch_reason == "unknown_payment"
+    ] == [None]
     assert await books.held(service, "USD", "fake_b") == 2500
     assert await books.balanced(service)
 
@@ -120,10 +128,10 @@ async def test_m7_an_exception_is_booked_once_what_was_missing_has_come(service:
     await giving.begin()
     payment = giving.provider.only()
     content = report(("payment", payment, 25.0, 1.0))
-    assert (await imported(service, content, "fake_c")).exceptions == 1
+    assert (await imported(service, content, "fake_c")).unmatched_count == 1
     giving.provider.become(payment, ProviderStatus.SUCCEEDED)
     await giving.come_back()
-    assert (await imported(service, content, "fake_c")).matched == 1
+    assert (await imported(service, content, "fake_c")).matched_count == 1
     assert (await giving.donations())[0]["settledAmount"] == {"amount": 2400, "currency": "USD"}
 
     waiting = await support.open_session(service, api)
@@ -134,7 +142,7 @@ async def test_m7_an_exception_is_booked_once_what_was_missing_has_come(service:
     giving.provider.pay_with_card(second)
     await waiting.come_back()
     service.clock.advance(hours=1)
-    assert (await imported(service, report(("payment", "tp_other", 1.0, 0.0)), "fake_c")).exceptions == 1
+    assert (await imported(service, report(("payment", "tp_other", 1.0, 0.0)), "fake_c")).unmatched_count == 1
     assert await reasons(service, second) == []
 
 
@@ -142,14 +150,14 @@ async def test_m3_the_fee_of_held_money_is_ours_and_its_refund_is_drawn(service:
     giving = await late(service, api, "fake_d")
     payment = giving.provider.only()
     settled = await imported(service, report(("payment", payment, 25.0, 1.0)), "fake_d")
-    assert settled.matched == 1
+    assert settled.matched_count == 1
     assert await books.held(service, "USD", "fake_d") == 0
     assert await books.fees(service, "USD", "fake_d") == 100
     debited = report(("refund", payment, -25.0, 0.25))
-    assert (await imported(service, debited, "fake_d")).exceptions == 1
+    assert (await imported(service, debited, "fake_d")).unmatched_count == 1
     await refunded(giving)
     assert await books.held(service, "USD", "fake_d") == -2500
-    assert (await imported(service, debited, "fake_d")).matched == 1
+    assert (await imported(service, debited, "fake_d")).matched_count == 1
     assert await books.held(service, "USD", "fake_d") == 0
     assert await books.fees(service, "USD", "fake_d") == 125
     assert (await giving.donations())[0]["settledAt"] is None
@@ -171,7 +179,9 @@ async def test_a_report_is_one_file(service: Service, api: Client) -> None:
     await imported(service, report(("payment", "tp_e", 1.0, 0.0), reference="po_e"), "fake_e")
     with pytest.raises(SettlementReportError, match="a different file"):
         await imported(service, report(("payment", "tp_e", 2.0, 0.0), reference="po_e"), "fake_e")
-    assert (await imported(service, report(("payment", "tp_e", 1.0, 0.0), reference="po_e"), "fake_f")).exceptions == 1
+    assert (
+        await imported(service, report(("payment", "tp_e", 1.0, 0.0), reference="po_e"), "fake_f")
+    ).unmatched_count == 1
 
 
 async def test_the_fee_is_charged_to_whom_the_gift_is_for_now(service: Service, api: Client) -> None:
@@ -193,7 +203,7 @@ async def test_m4_a_payment_and_its_refund_may_lie_in_different_transactions(
     between = [("payment", f"tp_between_{n}", 1.0, 0.0) for n in range(settlements.BATCH)]
     content = report(("payment", payment, 25.0, 1.0), *between, ("refund", payment, -25.0, 0.0))
     first = await imported(service, content, "fake_g")
-    assert (first.matched, first.exceptions) == (int(ours), settlements.BATCH + 2 - ours)
+    assert (first.matched_count, first.unmatched_count) == (int(ours), settlements.BATCH + 2 - ours)
     assert await imported(service, content, "fake_g") == first
     assert await reasons(service, payment) == (["not_refunded"] if ours else ["unknown_payment"] * 2)
 
@@ -206,4 +216,4 @@ async def test_m8_a_report_of_the_far_future_is_refused(service: Service, api: C
     ):
         await imported(service, report(line).replace(b"2026-03-02", b"2062-03-02"), "fake_h")
     ahead = f"{service.clock.now() + timedelta(days=3):%Y-%m-%d}".encode()
-    assert (await imported(service, report(line).replace(b"2026-03-02", ahead), "fake_h")).matched == 1
+    assert (await imported(service, report(line).replace(b"2026-03-02", ahead), "fake_h")).matched_count == 1

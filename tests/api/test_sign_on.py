@@ -44,7 +44,7 @@ async def test_a_provisioned_member_signs_in_by_the_subject(here: Setup) -> None
     assert arrival.redirect_path == "/account/here"
     again = entered(await here.sign_in())
     assert again.person.id == ada.id
-    assert again.secret != entered(arrival).secret
+    assert again.session_secret != entered(arrival).session_secret
     actions = [action for action, _ in await here.actions()]
     assert actions == ["provider.set", "identity.bound", "signed_in", "signed_in"]
     await here.change(ada, externalId="somebody-else")

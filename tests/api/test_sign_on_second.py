@@ -55,7 +55,7 @@ async def needed(here: Setup) -> PendingSecondFactor:
 
 async def is_owner(here: Setup, one: NewSignIn) -> bool:
     async with here.service.db.single_statement() as tx:
-        seen = await sign_ins.find_sign_in_by_secret(tx, one.person.realm, one.secret)
+        seen = await sign_ins.find_sign_in_by_secret(tx, one.person.realm, one.session_secret)
     return seen is not None and "owner" in seen[1].roles
 
 

@@ -49,7 +49,7 @@ async def here(service: Service, evil: HostileProvider) -> AsyncIterator[Setup]:
 async def roles(here: Setup, one: NewSignIn) -> set[Role] | None:
     """What a sign-in lets its person do; None where it opens nothing any more."""
     async with here.service.db.single_statement() as tx:
-        found = await sign_ins.find_sign_in_by_secret(tx, one.person.realm, one.secret)
+        found = await sign_ins.find_sign_in_by_secret(tx, one.person.realm, one.session_secret)
     return set(found[1].roles) if found else None
 
 
@@ -189,7 +189,7 @@ async def test_v8_a_mail_tells_of_an_account_at_the_provider_that_was_connected(
     await here.sign_in()
     mails = [text for subject, text in await ada.mails() if "account connected" in subject]
     assert len(mails) == 1
-    assert BROWSER.address in mails[0]
+    assert BROWSER.ip_address in mails[0]
 
 
 @pytest.mark.parametrize(
@@ -248,10 +248,10 @@ async def test_v8_unbinding_ends_the_sign_ins_the_roles_and_the_way_in(here: Set
     ada = await somebody(here)
     there, elsewhere = entered(await here.sign_in()), await begin(here, ada.person, "passkey")
     async with here.service.db.write() as tx:
-        (bound,) = await identities.list_by_person(tx, ada.person)
+        (bound,) = await identities.list_linked_accounts(tx, ada.person)
         assert bound.issuer == evil.url
         await identities.unlink_accounts(tx, ada.person, BY)
-        assert await identities.list_by_person(tx, ada.person) == []
+        assert await identities.list_linked_accounts(tx, ada.person) == []
         await identities.unlink_accounts(tx, ada.person, BY)
     assert await roles(here, there) is None
     assert await roles(here, elsewhere) == {"developer"}
@@ -269,5 +269,5 @@ async def test_v8_the_only_way_in_is_not_unbound_by_oneself(here: Setup) -> None
     async with here.service.db.write() as tx:
         with pytest.raises(LastSignInMethodCannotBeRemoved):
             await identities.unlink_accounts_unless_last_method(tx, ada.person, BY)
-        assert len(await identities.list_by_person(tx, ada.person)) == 1
+        assert len(await identities.list_linked_accounts(tx, ada.person)) == 1
         assert (await people.get(tx, ada.realm, ada.person.id)).roles == {"owner", "developer"}

@@ -163,7 +163,10 @@ async def test_m7_a_month_with_faults_of_every_kind_all_found_none_invented(
     async with stripe.service.db.read() as tx:
         found = await settlements.list_unmatched_lines(tx, 10_000)
         matched = await tx.fetchval("select count(*) from settlement_line where status = 'matched'")
-    assert Counter((one.stored_line.line.payment, one.stored_line.reason) for one in found) == month.wrong
+    assert (
+        Counter((one.stored_line.line.provider_payment_id, one.stored_line.mismatch_reason) for one in found)
+        == month.wrong
+    )
     assert matched == month.right
     figures.write(
         "stripe-month",

@@ -35,7 +35,7 @@ async def giving(stripe: Stripe, api: Client) -> AtStripe:
 
 async def test_a_gift_is_paid_at_stripe_and_its_notice_posts_it(giving: AtStripe) -> None:
     started = await giving.giving.begin()
-    assert started.url == giving.session["url"]
+    assert started.payment_url == giving.session["url"]
     giving.stripe.account.pay_with_card(giving.session["id"])
     assert await giving.deliver() == [204]
     assert await giving.giving.status() == "completed"
@@ -166,7 +166,7 @@ async def test_h6_as_many_cards_are_taken_as_may_be_and_then_no_other(giving: At
         assert set(await giving.deliver()) == {204}
         assert (account.sessions[number]["status"] == "expired") is (tried == allowed)
     shown = await giving.stripe.provider.fetch_payment(number)
-    assert (shown.status, shown.attempts, shown.url) == (ProviderStatus.FAILED, allowed, None)
+    assert (shown.status, shown.attempts, shown.payment_page_url) == (ProviderStatus.FAILED, allowed, None)
     assert (await giving.giving.come_back()).state is CheckoutState.DECLINED
 
 
@@ -238,7 +238,7 @@ async def test_a_disputed_payment_is_found_by_the_name_of_its_notice(giving: AtS
     account.open_dispute(number)
     assert set(await giving.deliver()) == {204}
     (found,) = await giving.stripe.provider.list_disputes(account.sessions[number]["payment_intent"])
-    assert (found.status, found.payment) == (DisputeStatus.OPEN, number)
+    assert (found.status, found.payment_id) == (DisputeStatus.OPEN, number)
     async with giving.giving.service.db.read() as tx:
         stored = await tx.fetchval("select provider_payment from dispute where provider_dispute = $1", found.id)
     assert stored == number
@@ -255,7 +255,7 @@ async def test_currencies_that_stripe_takes_in_steps_only_are_not_offered(stripe
 async def test_i6_a_lost_answer_and_a_key_in_use_are_asked_again_with_the_key(giving: AtStripe) -> None:
     giving.stripe.stub.faults.lose = 2
     started = await giving.giving.begin()
-    assert started.url == giving.session["url"]
+    assert started.payment_url == giving.session["url"]
     assert len(giving.stripe.account.sessions) == 1
     assert giving.stripe.stub.calls["POST /v1/checkout/sessions"] == 3
 
@@ -263,7 +263,7 @@ async def test_i6_a_lost_answer_and_a_key_in_use_are_asked_again_with_the_key(gi
 async def test_i6_a_key_that_is_in_use_is_waited_for(giving: AtStripe) -> None:
     giving.stripe.stub.faults.in_use = 2
     started = await giving.giving.begin()
-    assert started.url == giving.session["url"]
+    assert started.payment_url == giving.session["url"]
     assert len(giving.stripe.account.sessions) == 1
 
 
@@ -272,7 +272,7 @@ async def test_stripe_that_fails_is_no_loss(giving: AtStripe) -> None:
     with pytest.raises(ProviderUnavailable):
         await giving.giving.begin()
     giving.stripe.stub.faults.fail = 0
-    assert (await giving.giving.begin()).url == giving.session["url"]
+    assert (await giving.giving.begin()).payment_url == giving.session["url"]
 
 
 async def test_v7_a_key_that_stripe_refuses_is_in_no_answer_and_no_log(giving: AtStripe) -> None:

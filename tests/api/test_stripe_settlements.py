@@ -70,7 +70,7 @@ async def test_m7_a_payout_is_fetched_and_every_gift_in_it_is_settled(stripe: St
         (settlement,) = await settlements.list_newest(tx, 10)
         settled = await tx.fetch("select amount_minor, settled_minor from donation order by amount_minor")
         reported = await tx.fetchval("select count(*) from event where type = 'donation.settled'")
-    assert (settlement.reference, settlement.lines, settlement.matched) == (payout["id"], 3, 3)
+    assert (settlement.reference, settlement.line_count, settlement.matched_count) == (payout["id"], 3, 3)
     assert settlement.net_minor == payout["amount"]
     assert [tuple(row) for row in settled] == [(100, 97), (2500, 2427), (4000, 3884)]
     assert reported == 3
@@ -96,7 +96,7 @@ async def test_m7_pages_of_transactions_and_of_payouts_are_read_to_their_end(str
     assert await fetched(stripe) == JobDone()
     async with stripe.service.db.read() as tx:
         oldest = (await settlements.list_newest(tx, 200))[-1]
-    assert (oldest.lines, oldest.matched) == (13, 1)
+    assert (oldest.line_count, oldest.matched_count) == (13, 1)
 
 
 async def test_m7_what_is_none_of_a_gift_is_listed_for_a_person(stripe: Stripe, partner: Client) -> None:
@@ -115,8 +115,8 @@ async def test_m7_what_is_none_of_a_gift_is_listed_for_a_person(stripe: Stripe, 
     account.open_dispute(giving.session["id"])
     account.pay_out()
     assert await fetched(stripe) == JobDone()
-    found = {one.stored_line.line.payment: one.stored_line for one in await unbooked(stripe)}
-    assert {name: stored.reason for name, stored in found.items()} == {
+    found = {one.stored_line.line.provider_payment_id: one.stored_line for one in await unbooked(stripe)}
+    assert {name: stored.mismatch_reason for name, stored in found.items()} == {
         intent["id"]: MismatchReason.UNKNOWN_PAYMENT,
         fee: MismatchReason.UNKNOWN_PAYMENT,
         giving.session["id"]: MismatchReason.NOT_DISPUTED,
@@ -133,10 +133,13 @@ async def test_m7_a_payment_that_is_twice_in_one_payout_is_settled_once_and_list
     payout = stripe.account.pay_out()
     assert await fetched(stripe) == JobDone()
     (listed,) = await unbooked(stripe)
-    assert (listed.stored_line.line.payment, listed.stored_line.reason) == (number, MismatchReason.UNKNOWN_PAYMENT)
+    assert (listed.stored_line.line.provider_payment_id, listed.stored_line.mismatch_reason) == (
+        number,
+        MismatchReason.UNKNOWN_PAYMENT,
+    )
     async with stripe.service.db.read() as tx:
         (settlement,) = await settlements.list_newest(tx, 10)
-    assert (settlement.lines, settlement.matched, settlement.net_minor) == (2, 1, payout["amount"])
+    assert (settlement.line_count, settlement.matched_count, settlement.net_minor) == (2, 1, payout["amount"])
 
 
 async def test_m7_a_refund_that_a_bank_sent_back_is_listed_for_a_person(stripe: Stripe, partner: Client) -> None:
@@ -148,7 +151,7 @@ async def test_m7_a_refund_that_a_bank_sent_back_is_listed_for_a_person(stripe: 
     returned = account._book("payout_failure", came_back["amount"], 0, "usd", came_back["id"])
     account.pay_out()
     assert await fetched(stripe) == JobDone()
-    found = {one.stored_line.line.payment: one.stored_line for one in await unbooked(stripe)}
+    found = {one.stored_line.line.provider_payment_id: one.stored_line for one in await unbooked(stripe)}
     assert {name: stored.line.signed_net_minor for name, stored in found.items()} == {
         number: -500,  # nobody here knows of this refund
         back: 500,
@@ -165,7 +168,7 @@ async def test_m7_a_payment_that_we_know_otherwise_is_an_exception(stripe: Strip
     stripe.account.pay_out()
     assert await fetched(stripe) == JobDone()
     (one,) = await unbooked(stripe)
-    assert one.stored_line.reason is MismatchReason.NOT_PAID
+    assert one.stored_line.mismatch_reason is MismatchReason.NOT_PAID
     assert (await giving.send(late)).status_code == 204
     async with stripe.service.db.write() as tx:
         await settlements.recheck_unmatched_lines(tx, tx.now + timedelta(days=1))

@@ -14,7 +14,7 @@ from almoner.giving.accounting.settlements.domain import SettlementLine, Settlem
 from almoner.giving.accounting.suspense import flows as suspense_flows
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.checks import checks
-from almoner.giving.accounting.suspense.domain import NoSuchUnallocatedPayment, RuleAction, UnallocatedPaymentError
+from almoner.giving.accounting.suspense.domain import AutomaticAction, NoSuchUnallocatedPayment, UnallocatedPaymentError
 from almoner.kit.money import Money
 from almoner.platform.observability import selfcheck
 from tests.support import giving as support
@@ -76,14 +76,14 @@ async def test_m6_every_row_of_the_rules_holds_in_the_running_service(giving: Gi
     await work(giving)
     await work(giving)
     ended = await held(giving)
-    assert ended.status == {RuleAction.REFUND: "refunded", RuleAction.DISMISS: "written_off"}[row.action]
+    assert ended.status == {AutomaticAction.REFUND: "refunded", AutomaticAction.DISMISS: "written_off"}[row.action]
     assert ended.decided_by == "rule"
     money = found.money
     assert await postings(giving, found.id) == [(kind, money.minor, money.currency) for kind in row.postings]
     sent = [(of, made.money) for of, made in giving.provider.refunds.values()]
-    assert sent == ([(found.provider_payment_id, money)] if row.action is RuleAction.REFUND else [])
+    assert sent == ([(found.provider_payment_id, money)] if row.action is AutomaticAction.REFUND else [])
     reported = [mail for mail in await mails(giving) if "Your refund of" in mail["subject"]]
-    assert len(reported) == (row.action is RuleAction.REFUND and row.reason != "unknown_payment")
+    assert len(reported) == (row.action is AutomaticAction.REFUND and row.reason != "unknown_payment")
 
 
 @pytest.mark.parametrize("became", ["donation_cancelled", "session_over", "paid_twice", "unknown_payment", "short"])
@@ -193,8 +193,8 @@ async def test_i6_a_lost_answer_is_asked_for_again_and_money_goes_back_once(givi
 async def test_i5_many_workers_send_it_back_once(giving: Giving) -> None:
     found = await held_for(giving, "short")
     async with giving.service.db.write() as tx:
-        assert await suspense.apply_due_rule_actions(tx) == 1
-        assert await suspense.apply_due_rule_actions(tx) == 0
+        assert await suspense.run_due_automatic_actions(tx) == 1
+        assert await suspense.run_due_automatic_actions(tx) == 0
     await asyncio.gather(
         *(suspense_flows.refund_unallocated_payment(giving.service.db, giving.provider, found.id) for _ in range(6))
     )
@@ -239,7 +239,7 @@ async def test_m6_who_ends_a_refund_that_was_begun_by_rule_is_kept_with_the_reas
     assert (await held(giving)).decided_by == "rule"
     async with giving.service.db.read() as tx:
         decided = await suspense.list_decisions(tx, [found.id])
-    assert [(one.resolution.value, one.by, one.note, one.provider_refund) for one in decided] == [
+    assert [(one.resolution.value, one.decided_by, one.note, one.provider_refund_id) for one in decided] == [
         ("retry_refund", "ada", "the dispute was withdrawn", None),
         ("record_manual_refund", "bob", "seen in the dashboard", "tpr_dashboard"),
     ]

@@ -220,7 +220,7 @@ async def test_a_former_name_is_mentioned_with_the_day_it_ended(
         )
         async with service.db.read() as tx:
             request_id = uuid_of(service, "validationrequest", record["id"])
-            (names, *_) = (await REVIEW_HANDLERS["validation_request"].load_evidence(tx, request_id)).compared
+            (names, *_) = (await REVIEW_HANDLERS["validation_request"].load_evidence(tx, request_id)).value_comparisons
         assert list(names.listed) == ["GOOSANDER SANCTUARY", "SMEW RESCUE LEAGUE (former name)"]
         other = await decided(service, client, name="Smew Relief Fund", registryId=ARTS)
         assert (await steps(service, other))["name"].code == "name_disagrees"

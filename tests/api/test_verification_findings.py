@@ -178,7 +178,7 @@ async def test_a_register_whose_data_are_too_old_by_now_holds_payouts_until_ther
         service.clock.advance(days=2)
         await service.drain()
         [flag] = await flags(service, made)
-        assert (flag.status, flag.first and flag.first.by) == ("withdrawn", "rule")
+        assert (flag.status, flag.first_review and flag.first_review.by) == ("withdrawn", "rule")
         assert await waits(service, api, organisation) is None
     finally:
         service.db.deployment = usual
@@ -223,9 +223,9 @@ async def test_another_account_holds_payouts_until_two_people_have_approved_it(s
         assert await waits(service, api, nonprofit) is None
     gone, lifted = await flags(service, made)
     assert (gone.kind, gone.status, lifted.status) == ("payee_changed", "withdrawn", "lifted")
-    assert lifted.first is not None
-    assert lifted.second is not None
-    assert (lifted.first.by, lifted.second.by) == ("two", "three")
+    assert lifted.first_review is not None
+    assert lifted.second_review is not None
+    assert (lifted.first_review.by, lifted.second_review.by) == ("two", "three")
 
 
 async def test_a_holder_of_another_name_takes_two_more_people(service: Service, api: Client) -> None:

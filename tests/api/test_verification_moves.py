@@ -310,7 +310,7 @@ async def test_what_officers_decided_stays_with_who_and_why(service: Service, ap
         ("reopened", None),
         ("approved", None),
     ]
-    assert {one.evidence for one in history} == {evidence}
+    assert {one.grounds for one in history} == {evidence}
 
 
 async def test_in_production_a_test_value_is_a_wrong_id_and_nothing_is_simulated(empty_database: TestDatabase) -> None:

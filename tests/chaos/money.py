@@ -78,9 +78,9 @@ async def pay(db: Database, provider: PaymentProvider, session_id: UUID) -> None
     """A donor who does not give up gives, pays with a card and comes back; whatever was done before is not repeated."""
     work = PaymentContext(db, provider)
     started = await _patiently(lambda: donations_flows.start_payment(work, session_id, GIFT))
-    if started.url is not None:
+    if started.payment_url is not None:
         async with Database.write(db) as tx:  # the provider is another system: it survives
-            await provider_test.pay_with_card(tx, started.url.rpartition("/")[2], Card("4242424242424242"))
+            await provider_test.pay_with_card(tx, started.payment_url.rpartition("/")[2], Card("4242424242424242"))
     await _patiently(lambda: donations_flows.handle_donor_return(work, session_id))
 
 

@@ -62,10 +62,10 @@ async def pay(db: Database, provider: PaymentProvider, session_id: UUID, *, retu
     """A donor who does not give up gives, pays on Stripe's page and comes back, unless the window is closed then."""
     work = PaymentContext(db, provider)
     started = await _patiently(lambda: donations_flows.start_payment(work, session_id, GIFT))
-    if started.url is not None:
+    if started.payment_url is not None:
         async with aiohttp.ClientSession() as browser:
             data = {"card": "4242 4242 4242 4242"}
-            async with browser.post(started.url, data=data, allow_redirects=False) as answer:
+            async with browser.post(started.payment_url, data=data, allow_redirects=False) as answer:
                 assert answer.status in (303, 404)  # 404: it was paid before
     if returns:
         await _patiently(lambda: donations_flows.handle_donor_return(work, session_id))

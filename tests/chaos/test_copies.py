@@ -53,7 +53,7 @@ class Place:
     @property
     def blobs(self) -> BlobStore:
         """The storage, as this process may use it."""
-        return self.services.intake._blobs
+        return self.services.upload_intake._blobs
 
     @property
     def why(self) -> str | None:
@@ -68,7 +68,7 @@ class Place:
         async with self.services.db.write() as tx:
             partner = tx.new_id()
             await tx.execute("insert into partner (id, name, created_at) values ($1, 'P', $2)", partner, tx.now)
-            stored = StoredFile("application/pdf", 100, os.urandom(32), key, scanned=True, flags=(), fields={})
+            stored = StoredFile("application/pdf", 100, os.urandom(32), key, scanned=True, flags=(), form_fields={})
             return await documents.store_document(tx, Partner(partner), stored)
 
     async def jobs(self) -> int:
@@ -82,7 +82,7 @@ class Place:
         """Sweep what no row knows, at a time when all lies there for long, and do all that is due."""
         async with self.services.db.write() as tx:
             await documents_jobs.SWEEP.enqueue(tx, queue.NoDetails())
-        await self.services.background.drain()
+        await self.services.background_worker.drain()
 
     def files(self) -> set[str]:
         """What lies in the storage outside its trash."""
@@ -317,12 +317,12 @@ async def test_a_copied_folder_of_a_sandbox_is_quiet(ground: Ground, made: tuple
     with running.folder("var") as folder:
         one, other = servers.copied(made[0].parent, folder / "one"), folder / "other"
         for _ in range(2):  # the second time it is started again, with its socket elsewhere
-            with postgres.running_server(one) as server:
+            with postgres.run_embedded_server(one) as server:
                 async with ground.process(server.url(APP, PASSWORD, "almoner")) as original:
                     await original.hand_in()
                     assert await original.acts()
         servers.copied(one, other)
-        with postgres.running_server(other) as server:
+        with postgres.run_embedded_server(other) as server:
             async with ground.process(server.url(APP, PASSWORD, "almoner")) as copy:
                 assert copy.why is not None
                 assert "lay in another folder" in copy.why

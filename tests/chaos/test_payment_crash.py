@@ -52,7 +52,7 @@ async def recover(giving: Giving, simulator: Till, by: str) -> None:
         asking = donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(simulator.provider))
         duties = merge_background_tasks([donations_jobs.tasks, asking])
         await BackgroundWorker(giving.service.db, duties, giving.service.services.telemetry).drain()
-    assert (await giving.begin()).url is not None
+    assert (await giving.begin()).payment_url is not None
 
 
 @pytest.mark.parametrize("point", ["before_create", "after_create"])

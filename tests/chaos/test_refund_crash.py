@@ -66,7 +66,7 @@ async def test_m6_i6_a_process_killed_while_sending_money_back_sends_it_once(own
         giving.provider = simulator.provider  # type: ignore[assignment]
         payment = await late(giving, simulator)
         async with own.db.write() as tx:
-            assert await suspense.apply_due_rule_actions(tx) == 1
+            assert await suspense.run_due_automatic_actions(tx) == 1
         async with own.db.read() as tx:
             held = await tx.fetchval("select id from unallocated_payment")
         await killed(giving, simulator, str(held), point)

@@ -23,7 +23,7 @@ from almoner.platform.database import transactions
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.deployment import BaseUrls, Deployment
 from almoner.platform.events import outbox
-from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.events.outbox import Event, EventReaction
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext
@@ -93,7 +93,7 @@ async def note(context: JobContext, job: Job) -> Result:
     return JobDone()
 
 
-DUTIES = BackgroundTasks(handlers={KIND: note}, reactions=(Reaction("*", fan_out),))
+DUTIES = BackgroundTasks(handlers={KIND: note}, reactions=(EventReaction("*", fan_out),))
 
 
 async def live(dsn: str, fatal: int) -> None:

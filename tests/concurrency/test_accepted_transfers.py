@@ -22,7 +22,7 @@ async def accepted(giving: Giving) -> None:
     named = await reference(giving)
     async with giving.service.db.write() as tx:
         [held] = await suspense.lock_by_reference(tx, named)
-        await bank_transfers.apply_to_donation(tx, held.id, "the donor called", "officer")
+        await bank_transfers.apply_unallocated_payment_to_donation(tx, held.id, "the donor called", "officer")
 
 
 async def test_m6_a_transfer_is_accepted_while_its_declaration_is_cancelled(service: Service, api: Client) -> None:

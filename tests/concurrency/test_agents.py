@@ -62,7 +62,7 @@ def steps(chance: random.Random, partner: Partner, organisation: str, organisati
         ),
         "test value": lambda tx, one: agents.apply_sandbox_action(tx, one, chance.choice(("accept", "other"))),
         "metadata": lambda tx, one: agents.change_metadata(tx, partner, one, {"a": "1"}),
-        "contact": lambda tx, _: agents.set_official_contact_and_review_agents(
+        "contact": lambda tx, _: agents.set_official_contact_and_enqueue_reviews(
             tx, OfficialContact(organisation_id, "info@a.example", "x"), "tests"
         ),
         "sweep": lambda tx, _: agents.expire_overdue_verifications(tx, 10),

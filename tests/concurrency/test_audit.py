@@ -8,7 +8,7 @@ from uuid import UUID
 
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
-from almoner.platform.audit.chain import COLUMNS, GENESIS, ChainBuilder, chained_hash
+from almoner.platform.audit.chain import COLUMNS, GENESIS, ChainBuilder, compute_chained_hash
 from almoner.platform.audit.log import Actor
 from almoner.platform.audit.verification import verify_chain
 from almoner.platform.database.postgres import PostgresServer
@@ -52,7 +52,7 @@ async def test_v8_32_writers_and_four_chainers_make_no_fork_and_no_gap(
                 assert [row["sequence"] for row in rows] == list(range(1, written[scope] + 1))
                 previous = GENESIS
                 for row in rows:
-                    previous = chained_hash(
+                    previous = compute_chained_hash(
                         previous,
                         row["sequence"],
                         row["position"],
@@ -93,10 +93,10 @@ async def prove_and_sign(db: Database, folder: Path, stop: asyncio.Event) -> int
     proved = 0
     while not stop.is_set():
         async with db.write() as tx:
-            await audit_heads.sign_grown_chain_heads(tx)
+            await audit_heads.sign_heads_of_grown_chains(tx)
         async with db.write() as tx:
             await audit_heads.export_signed_chain_heads(tx, folder)
         for scope in SCOPES:
-            assert (await verify_chain(db, scope, folder)).broken is None
+            assert (await verify_chain(db, scope, folder)).chain_error is None
             proved += 1
     return proved

@@ -118,7 +118,7 @@ async def test_m7_lines_that_two_files_share_are_booked_once(alone: Service, par
     assert len(found) == 12
     matched = sorted(one.movement.reference for one in found if one.status == "matched")
     assert matched == [f"B{rank}" for rank in range(9)]
-    assert {one.reason for one in found if one.status == "open"} == {"seen_before"}
+    assert {one.unreconciled_reason for one in found if one.status == "open"} == {"seen_before"}
     assert [bool(one["settledAt"]) for one in await givers[0].donations()] == [True] * 9
     await consistent(alone, 9 * 2500)
 
@@ -204,6 +204,6 @@ async def test_m4_a_line_that_lets_others_pass_is_looked_at_again(
     assert (await heard(alone, *moved)).matched_line_count == matched
     if matched == 1:
         [waiting] = [one for one in await lines(alone) if one.status == "open"]
-        assert (waiting.reason, "let pass 5 times" in (waiting.booking_error or "")) == ("refused", True)
+        assert (waiting.unreconciled_reason, "let pass 5 times" in (waiting.booking_error or "")) == ("refused", True)
         assert (await heard(alone, *moved)).matched_line_count == 1
     await consistent(alone, 5000)

@@ -13,7 +13,7 @@ from almoner.validation.agents.domain import AgentVerificationInput
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.domain import InvalidState
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import EvidenceChanged, ReviewDecision, ReviewNotOpen
+from almoner.validation.decisions.reviews.domain import CurrentEvidenceNotSeen, ReviewDecision, ReviewNotOpen
 from almoner.validation.requests import evaluate
 from almoner.validation.requests import service as validation_requests
 from tests.support import appeals
@@ -89,7 +89,7 @@ async def test_a_number_is_corrected_or_decided_about_and_never_stuck(service: S
             assert isinstance(refused, InvalidState)
             assert (record["registryId"], now["status"]) == (before, "failed")
             continue
-        assert isinstance(refused, ReviewNotOpen | EvidenceChanged)
+        assert isinstance(refused, ReviewNotOpen | CurrentEvidenceNotSeen)
         assert (record["registryId"], now["requirements"][0]["registryId"]) == (after, after)
         await reviews_again(service, request)
         assert (await ended(service, api, made))["status"] == "failed"

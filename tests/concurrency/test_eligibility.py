@@ -24,8 +24,8 @@ from almoner.validation.ongoing.eligibility.domain import (
     AlreadyCancelled,
     EligibilityStatus,
     EligibilitySubscription,
+    EligibilitySubscriptionInput,
     InvalidState,
-    NewEligibilitySubscription,
 )
 from almoner.validation.requests import service as validation_requests
 from almoner.validation.requests.domain import InvalidState as RequestDecidedAlready
@@ -50,11 +50,11 @@ class Tries:
 
     async def create(self, tx: Tx, _: UUID) -> EligibilitySubscription:
         return await eligibility.create(
-            tx, self._tenant.partner, NewEligibilitySubscription(self._chance.choice(self._organisations))
+            tx, self._tenant.partner, EligibilitySubscriptionInput(self._chance.choice(self._organisations))
         )
 
     async def create_waiting(self, tx: Tx, _: UUID) -> EligibilitySubscription:
-        asked = NewEligibilitySubscription(validation_request_id=self._chance.choice(self._waiting))
+        asked = EligibilitySubscriptionInput(validation_request_id=self._chance.choice(self._waiting))
         return await eligibility.create(tx, self._tenant.partner, asked)
 
     async def decide(self, tx: Tx, _: UUID) -> None:
@@ -178,7 +178,7 @@ async def histories(service: Service, tenant: Tenant) -> int:
             now = await eligibility.get(tx, tenant.partner, row["id"])
             stored = await evidence.list_evaluations(tx, row["id"])
         known = {step.name: step.verdict for step in stored[-1].steps if step.code} if stored else {}
-        assert (set(now.results.confirmed), set(now.results.rejected)) == (
+        assert (set(now.results.rule_by_confirmed_activity), set(now.results.rejected_activities)) == (
             set(known),
             {code for code, verdict in known.items() if verdict == "fail"},
         ), "the results are those of the evidence"

@@ -155,5 +155,5 @@ async def test_s1_eight_writers_at_random(alone: Service, tmp_path: Path, figure
 async def broken(service: Service) -> list[str]:
     """The promises that do not hold."""
     async with service.db.read() as tx:
-        outcome = await selfcheck.run_checks(tx, (*monitoring_checks.checks, *matches_checks.checks))
+        outcome = await selfcheck.run_consistency_checks(tx, (*monitoring_checks.checks, *matches_checks.checks))
     return [f"{finding.check.name} {finding.count}" for finding in outcome.findings]

@@ -98,12 +98,12 @@ async def test_a_record_names_no_version_that_it_was_not_compared_with(
     assert versions(await shown(api, other)) == [new.version_label]
     assert len(await told(alone, api)) == 3
     async with alone.db.read() as tx:
-        assert (await selfcheck.run_checks(tx, monitoring_checks.checks)).findings == ()
+        assert (await selfcheck.run_consistency_checks(tx, monitoring_checks.checks)).findings == ()
 
 
 async def step(service: Service) -> bool:
     """The next thing that a worker does; whether there was any."""
-    background = service.services.background
+    background = service.services.background_worker
     moved = (
         await background.dispatcher.run_batch()
         or await background.chainer.run_batch()

@@ -14,8 +14,8 @@ from almoner.giving.banking.payment_files.domain import PaymentFileError
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import (
+    DisbursementConfirmation,
     DisbursementError,
-    PaymentConfirmation,
     SecondConfirmationRequired,
 )
 from tests.support import bank, books, factories
@@ -56,7 +56,7 @@ async def test_m11_a_payout_is_sent_once_whoever_makes_and_releases_files_at_onc
     tried = await asyncio.gather(*(bank.made(alone, ours) for _ in range(AT_ONCE)), return_exceptions=True)
     made = [one.file for one in tried if not isinstance(one, BaseException) and one.file is not None]
     assert all(isinstance(one, PaymentFileError) for one in tried if isinstance(one, BaseException))
-    assert [one.payments for one in made] == [3]
+    assert [one.payment_count for one in made] == [3]
     done = await asyncio.gather(*(bank.released(alone, made[0]) for _ in range(AT_ONCE)), return_exceptions=True)
     written = [one for one in done if isinstance(one, bytes)]
     assert len(written) == 1, "a file goes to the bank once"
@@ -92,15 +92,18 @@ async def test_m12_outside_a_file_a_payout_above_the_limit_takes_two_people_at_o
     payout_id = uuid_of(alone, "disbursement", payout["id"])
     ada, bo = [await operator(alone, "finance") for _ in range(2)]
 
-    async def confirm(said: PaymentConfirmation | None) -> str:
+    async def confirm(said: DisbursementConfirmation | None) -> str:
         async with alone.db.write() as tx:
             return (await disbursements.confirm_paid(tx, payout_id, said)).status
 
     limit = payout["amount"] - 1
-    for refused in (PaymentConfirmation(ada.id, limit), PaymentConfirmation(ada.id, limit, "seen", (ada.id, "seen"))):
+    for refused in (
+        DisbursementConfirmation(ada.id, limit),
+        DisbursementConfirmation(ada.id, limit, "seen", (ada.id, "seen")),
+    ):
         with pytest.raises(SecondConfirmationRequired):
             await confirm(refused)
-    two = PaymentConfirmation(ada.id, limit, "seen", (bo.id, "seen too"))
+    two = DisbursementConfirmation(ada.id, limit, "seen", (bo.id, "seen too"))
     done = await asyncio.gather(*(confirm(two) for _ in range(AT_ONCE)), return_exceptions=True)
     assert [one for one in done if not isinstance(one, DisbursementError)] == ["PAID"]
     assert await books.balanced(alone)
@@ -140,7 +143,7 @@ async def test_m11_no_file_is_released_with_a_payout_that_is_decided_at_this_mom
         if way == "returned":
             await disbursements.mark_returned(tx, payout_id, "never sent", recorded_by="officer")
         else:
-            two = PaymentConfirmation("operator_a", 0, "seen", ("operator_b", "seen too"))
+            two = DisbursementConfirmation("operator_a", 0, "seen", ("operator_b", "seen too"))
             await disbursements.confirm_paid(tx, payout_id, two)
         officer = asyncio.create_task(bank.released(alone, made))
 

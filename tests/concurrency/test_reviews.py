@@ -13,7 +13,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
-    EvidenceChanged,
+    CurrentEvidenceNotSeen,
     Kind,
     ReviewClaimedByAnother,
     ReviewDecision,
@@ -97,7 +97,7 @@ async def test_reasons_that_come_meanwhile_are_lost_to_nobody(
         history = await one.history()
         assert history.current_open_review is not None
         assert "register_changed" in history.current_open_review.reasons
-        assert reported in ("decided", EvidenceChanged.__name__)
+        assert reported in ("decided", CurrentEvidenceNotSeen.__name__)
         assert len(history.decisions) == (reported == "decided")
 
 

@@ -50,7 +50,7 @@ async def test_m4_an_import_that_let_others_pass_goes_on(empty_database: TestDat
         api = service.client((await service.tenant()).secret)
         content = report(("payment", await payment_of(service, api), 25.0, 1.0))
         await plant(service, IN_THE_WAY.format(settlements_flows.MAX_ATTEMPTS - 1, code))
-        assert (await imported(service, content, "test")).matched == 1
+        assert (await imported(service, content, "test")).matched_count == 1
         assert await books.balanced(service)
         await api.close()
 
@@ -62,5 +62,5 @@ async def test_m4_an_import_that_never_passes_says_how_to_go_on(empty_database: 
         await plant(service, IN_THE_WAY.format(settlements_flows.MAX_ATTEMPTS, "40P01"))
         with pytest.raises(ImportInterrupted, match="import the file again"):
             await imported(service, content, "test")
-        assert (await imported(service, content, "test")).matched == 1
+        assert (await imported(service, content, "test")).matched_count == 1
         await api.close()

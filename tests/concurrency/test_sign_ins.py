@@ -64,7 +64,7 @@ async def test_one_recovery_code_counts_once(service: Service, tenant: Tenant) -
     await who.add_app()
     async with service.db.write() as tx:
         code, *_ = await account.create_recovery_codes(tx, who.person, who.home)
-    assert await at_once(who, lambda tx: recovery.consume_code(tx, who.person, code)) == 1
+    assert await at_once(who, lambda tx: recovery.consume_recovery_code(tx, who.person, code)) == 1
 
 
 async def test_one_answer_of_a_passkey_signs_in_once(service: Service, tenant: Tenant) -> None:
@@ -204,7 +204,7 @@ async def test_a_flood_of_strangers_keeps_places_for_who_was_here_before() -> No
 
 async def test_deactivation_under_load_ends_sign_ins_at_once(service: Service, tenant: Tenant) -> None:
     who = await member(service, tenant)
-    secrets = [(await who.enter()).secret for _ in range(3)]
+    secrets = [(await who.enter()).session_secret for _ in range(3)]
     stop = asyncio.Event()
     started: list[float] = []
     """When each look began that found the sign-in."""
@@ -220,7 +220,7 @@ async def test_deactivation_under_load_ends_sign_ins_at_once(service: Service, t
         while not stop.is_set():
             async with service.db.write() as tx:
                 try:
-                    secrets.append((await sign_ins.begin_sign_in(tx, who.person, "password", who.home)).secret)
+                    secrets.append((await sign_ins.begin_sign_in(tx, who.person, "password", who.home)).session_secret)
                 except SignInFailed:
                     return
 

@@ -17,7 +17,7 @@ from almoner.giving.disbursing.verifications import checking
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import CHECKS, VERIFICATION, DecisionGrounds, InvalidState, Outcome
 from almoner.giving.disbursing.verifications.ports import OrganisationScreener
-from almoner.job_registry import WatchlistScreening
+from almoner.job_registry import WatchlistOrganisationScreener
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.screening.screenings.service import Screener
 from tests.support import factories
@@ -62,7 +62,7 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
         await factories.verification(service, api, organisation=organisation)
     screener = Screener()
     await screener.reload_index(service.db)
-    attempts = steps(chance, tenant.partner, organisations, WatchlistScreening(screener))
+    attempts = steps(chance, tenant.partner, organisations, WatchlistOrganisationScreener(screener))
     seen: Counter[str] = Counter()
 
     async def write(count: int) -> None:

@@ -56,7 +56,12 @@ async def test_m5_an_intent_is_fetched_back_with_amount_currency_and_mode(
     for money in (DOLLARS, Money(1, "JPY"), Money(99, "EUR")):
         paid = await local.pay(money.minor, money.currency.lower())
         found = await provider.fetch_payment(paid)
-        assert (found.status, found.money, found.live, found.attempts) == (ProviderStatus.SUCCEEDED, money, False, 1)
+        assert (found.status, found.money, found.is_live_mode, found.attempts) == (
+            ProviderStatus.SUCCEEDED,
+            money,
+            False,
+            1,
+        )
 
 
 async def test_m5_a_declined_card_is_a_try_and_no_money(local: LocalStripe, provider: StripeProvider) -> None:
@@ -103,7 +108,11 @@ async def test_m5_its_notice_is_signed_as_stripe_signs(local: LocalStripe, provi
     now = datetime.now(UTC)
     event = provider.parse_webhook(headers, body, now)
     assert event is not None
-    assert (event.type, event.payment, event.live) == ("payment_intent.payment_failed", intent_of(tried), False)
+    assert (event.type, event.payment_id, event.is_live_mode) == (
+        "payment_intent.payment_failed",
+        intent_of(tried),
+        False,
+    )
     for touched, at in ((body.replace(b"2500", b"2501"), now), (body, now + timedelta(seconds=302))):
         with pytest.raises(WebhookRefused):
             provider.parse_webhook(headers, touched, at)

@@ -62,12 +62,12 @@ async def hosts(request: pytest.FixtureRequest) -> AsyncIterator[MailHostLookup]
 
 
 async def test_a_domain_with_a_mail_host_takes_mail(hosts: MailHostLookup) -> None:
-    assert await hosts.find_mail_acceptance("charity.org") is True
+    assert await hosts.accepts_mail("charity.org") is True
 
 
 @pytest.mark.parametrize("domain", ["nobody.invalid", "invalid"])
 async def test_a_domain_that_cannot_exist_takes_none(hosts: MailHostLookup, domain: str) -> None:
-    assert await hosts.find_mail_acceptance(domain) is False
+    assert await hosts.accepts_mail(domain) is False
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ async def test_a_domain_that_cannot_exist_takes_none(hosts: MailHostLookup, doma
 )
 async def test_what_the_domain_name_system_says(domain: str, takes: bool | None) -> None:
     async with name_server() as port:
-        assert await DnsMailHostLookup(["127.0.0.1"], port).find_mail_acceptance(domain) is takes
+        assert await DnsMailHostLookup(["127.0.0.1"], port).accepts_mail(domain) is takes
 
 
 async def test_nobody_who_answers_is_no_answer() -> None:
-    assert await DnsMailHostLookup([], 53).find_mail_acceptance("charity.org") is None
+    assert await DnsMailHostLookup([], 53).accepts_mail("charity.org") is None

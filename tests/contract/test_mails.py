@@ -16,7 +16,7 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from almoner.adapters.mail_sandbox import extract_links, mail_id_from_key
+from almoner.adapters.mail_sandbox import extract_links, mail_id_from_time_and_key
 from almoner.adapters.mail_smtp import SmtpTransport
 from almoner.platform.outbound.mail import Attachment, Mail, MailRefused, TransientMailFailure
 from tests.support.clock import TestClock
@@ -238,9 +238,9 @@ def test_an_address_that_is_no_mail_server_is_refused(url: str) -> None:
 
 def test_the_mailbox_keeps_a_mail_once_and_in_order() -> None:
     later = replace(MAIL, key="other", at=MAIL.at.replace(minute=31))
-    assert mail_id_from_key(MAIL) == mail_id_from_key(MAIL)
-    assert mail_id_from_key(MAIL) < mail_id_from_key(later)
-    assert mail_id_from_key(MAIL).version == 7
+    assert mail_id_from_time_and_key(MAIL) == mail_id_from_time_and_key(MAIL)
+    assert mail_id_from_time_and_key(MAIL) < mail_id_from_time_and_key(later)
+    assert mail_id_from_time_and_key(MAIL).version == 7
 
 
 def test_the_mailbox_lists_every_web_address_once() -> None:

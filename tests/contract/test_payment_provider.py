@@ -54,8 +54,8 @@ class TestPaymentProvider:
         asked = order()
         made = await contract.provider.create_payment(asked)
         assert made.status is ProviderStatus.OPEN
-        assert (made.money, made.reference, made.live) == (asked.money, asked.reference, False)
-        assert (made.url or "").startswith(contract.provider.hosted_page_origin + "/")
+        assert (made.money, made.reference, made.is_live_mode) == (asked.money, asked.reference, False)
+        assert (made.payment_page_url or "").startswith(contract.provider.hosted_page_origin + "/")
         assert await contract.provider.fetch_payment(made.id) == made
 
     async def test_i6_the_same_key_gives_the_same_payment(self, contract: Contract) -> None:
@@ -173,7 +173,7 @@ class TestPaymentProvider:
         await contract.provider.refund_payment(made.id, f"{made.id}:part", Money(500, "USD"))
         await contract.dispute(made.id)
         (opened,) = await contract.provider.list_disputes(made.id)
-        assert (opened.status, opened.money, opened.live) == (DisputeStatus.OPEN, Money(2000, "USD"), False)
+        assert (opened.status, opened.money, opened.is_live_mode) == (DisputeStatus.OPEN, Money(2000, "USD"), False)
         assert abs(service.clock.now() - opened.opened_at) < timedelta(minutes=1)
         await contract.decide_dispute(made.id, outcome)
         assert await contract.provider.list_disputes(made.id) == [replace(opened, status=outcome, evidence_due_at=None)]
@@ -203,7 +203,9 @@ class TestPaymentProvider:
             await contract.provider.submit_evidence(opened.id, evidence)
         assert (await contract.provider.list_disputes(made.id))[0].evidence_due_at is None
         with pytest.raises(EvidenceRefused):
-            await contract.provider.submit_evidence(opened.id, replace(evidence, key=f"{evidence.key}:2"))
+            await contract.provider.submit_evidence(
+                opened.id, replace(evidence, idempotency_key=f"{evidence.idempotency_key}:2")
+            )
         with pytest.raises(NoSuchPayment):
             await contract.provider.submit_evidence("du_nowhere", evidence)
         await contract.decide_dispute(made.id, DisputeStatus.WON)
@@ -213,7 +215,7 @@ class TestPaymentProvider:
         at = service.clock.real_now()
         event = contract.read(at, at=at, dispute=True)
         assert event is not None
-        assert (event.subject, event.payment) == ("dispute", contract.named)
+        assert (event.subject, event.payment_id) == ("dispute", contract.named)
         other = contract.read(at, at=at)
         assert other is not None
         assert other.subject == "payment"
@@ -226,7 +228,7 @@ class TestPaymentProvider:
             event = contract.read(at + aside, at=at)
             reported = contract.notices[0]
             assert event is not None
-            assert (event.id, event.type, event.payment, event.live) == (
+            assert (event.id, event.type, event.payment_id, event.is_live_mode) == (
                 reported["id"],
                 reported["type"],
                 contract.named,

@@ -79,7 +79,7 @@ class TestPayoutReports:
         reference = contract.pay_out()
         made = await contract.reports.fetch_report(reference)
         assert (made.provider, made.reference, made.currency) == (contract.reports.name, reference, "USD")
-        assert sorted((line.kind, line.payment, line.gross.minor) for line in made.lines) == sorted(
+        assert sorted((line.kind, line.provider_payment_id, line.gross.minor) for line in made.lines) == sorted(
             [
                 (SettlementLineKind.PAYMENT, first, 2500),
                 (SettlementLineKind.REFUND, first, 2500),

@@ -40,7 +40,7 @@ async def contract(request: pytest.FixtureRequest, service: Service) -> AsyncIte
 
 async def saved(contract: Contract) -> tuple[ProviderPayment, SavedPaymentMethod]:
     """A first payment in which the donor has agreed to later ones, and the card that it saved."""
-    made = await contract.provider.create_payment(order(save_for=AGREED))
+    made = await contract.provider.create_payment(order(future_use_consent=AGREED))
     await contract.pay(made.id)
     paid = await contract.provider.fetch_payment(made.id)
     assert paid.payment_method is not None
@@ -51,13 +51,13 @@ def charge(first: ProviderPayment, method: SavedPaymentMethod, **changed: object
     """What we ask for on the day of a later gift; another key and reference each time."""
     number = next(_keys)
     asked = OffSessionCharge(
-        key=f"sandbox:payment:later{number}",
+        idempotency_key=f"sandbox:payment:later{number}",
         money=Money(2500, "USD"),
         description="Capital Area Food Bank",
         reference=f"later{number}",
-        customer=method.customer,
-        payment_method=method.id,
-        first_payment=first.id,
+        customer_id=method.customer_id,
+        payment_method_id=method.id,
+        first_payment_id=first.id,
         callback_url="http://localhost:8080/callbacks/test",
         language="en",
     )
@@ -68,11 +68,11 @@ def setup(**changed: object) -> PaymentMethodSetupRequest:
     """A page to save another card on."""
     number = next(_keys)
     asked = PaymentMethodSetupRequest(
-        key=f"sandbox:setup:{number}",
+        idempotency_key=f"sandbox:setup:{number}",
         reference=f"setup{number}",
         currency="USD",
         description="Capital Area Food Bank",
-        save_for=AGREED,
+        future_use_consent=AGREED,
         return_url="http://localhost:8080/regular/return",
         cancel_url="http://localhost:8080/regular",
         callback_url="http://localhost:8080/callbacks/test",
@@ -89,7 +89,7 @@ async def test_a_payment_saves_its_card_when_the_donor_agreed_and_only_then(
     assert (method.type, method.brand, method.last4) == ("card", "visa", "4242")
     assert method.expires_at > service.clock.now()
     assert (method.expires_at.hour, method.expires_at.minute, method.expires_at.second) == (23, 59, 59)
-    assert await contract.provider.fetch_payment_method(method.customer, method.id) == method
+    assert await contract.provider.fetch_payment_method(method.customer_id, method.id) == method
     single = await contract.provider.create_payment(order())
     await contract.pay(single.id)
     assert (await contract.provider.fetch_payment(single.id)).payment_method is None
@@ -97,8 +97,8 @@ async def test_a_payment_saves_its_card_when_the_donor_agreed_and_only_then(
 
 async def test_two_payments_save_cards_that_know_nothing_of_each_other(contract: Contract) -> None:
     (_, one), (_, other) = await saved(contract), await saved(contract)
-    assert one.customer != other.customer
-    assert await contract.provider.fetch_payment_method(one.customer, other.id) is None
+    assert one.customer_id != other.customer_id
+    assert await contract.provider.fetch_payment_method(one.customer_id, other.id) is None
 
 
 async def test_a_saved_card_is_charged_without_the_donor(contract: Contract) -> None:
@@ -106,7 +106,13 @@ async def test_a_saved_card_is_charged_without_the_donor(contract: Contract) -> 
     asked = charge(first, method, money=Money(1700, "USD"))
     made = await contract.provider.charge_off_session(asked)
     assert (made.status, made.money, made.reference) == (ProviderStatus.SUCCEEDED, asked.money, asked.reference)
-    assert (made.url, made.live, made.ours, made.decline, made.attempts) == (None, False, True, None, 1)
+    assert (made.payment_page_url, made.is_live_mode, made.goes_to_our_account, made.decline, made.attempts) == (
+        None,
+        False,
+        True,
+        None,
+        1,
+    )
     assert made.id != first.id
     assert await contract.provider.fetch_payment(made.id) == made
     assert await contract.provider.cancel_payment(made.id) == made
@@ -115,10 +121,10 @@ async def test_a_saved_card_is_charged_without_the_donor(contract: Contract) -> 
 async def test_i6_a_charge_is_made_once_however_often_it_is_asked_for(contract: Contract) -> None:
     first, method = await saved(contract)
     asked = charge(first, method)
-    assert await contract.provider.find_charge(asked.reference, asked.customer) is None
+    assert await contract.provider.find_charge(asked.reference, asked.customer_id) is None
     made = [await contract.provider.charge_off_session(asked) for _ in range(3)]
     assert made == [made[0]] * 3
-    assert await contract.provider.find_charge(asked.reference, asked.customer) == made[0]
+    assert await contract.provider.find_charge(asked.reference, asked.customer_id) == made[0]
     at_once = charge(first, method)
     many = await asyncio.gather(*(contract.provider.charge_off_session(at_once) for _ in range(8)))
     assert len({one.id for one in many}) == 1
@@ -137,7 +143,7 @@ async def test_a_decline_is_an_answer_that_says_what_to_do(contract: Contract, c
     assert declined.money == asked.money
     assert await contract.provider.charge_off_session(asked) == declined  # the same key charges nothing more
     assert await contract.provider.fetch_payment(declined.id) == declined
-    assert await contract.provider.find_charge(asked.reference, asked.customer) == declined
+    assert await contract.provider.find_charge(asked.reference, asked.customer_id) == declined
     later = await contract.provider.charge_off_session(charge(first, method))
     assert later.status is ProviderStatus.SUCCEEDED
 
@@ -159,8 +165,8 @@ async def test_a_forgotten_card_is_charged_no_more_and_what_was_paid_stays(contr
     first, method = await saved(contract)
     made = await contract.provider.charge_off_session(charge(first, method))
     for _ in range(2):
-        await contract.provider.delete_payment_method(method.customer, method.id)
-    assert await contract.provider.fetch_payment_method(method.customer, method.id) is None
+        await contract.provider.delete_payment_method(method.customer_id, method.id)
+    assert await contract.provider.fetch_payment_method(method.customer_id, method.id) is None
     with pytest.raises(PaymentMethodGone):
         await contract.provider.charge_off_session(charge(first, method))
     assert (await contract.provider.fetch_payment(made.id)).status is ProviderStatus.SUCCEEDED
@@ -172,13 +178,13 @@ async def test_a_card_of_somebody_else_is_not_charged(contract: Contract) -> Non
     with pytest.raises(PaymentMethodGone):
         await contract.provider.charge_off_session(charge(first, replace(one, id=other.id)))
     with pytest.raises(PaymentMethodGone):
-        await contract.provider.charge_off_session(charge(first, replace(one, customer="tpc_nobody")))
+        await contract.provider.charge_off_session(charge(first, replace(one, customer_id="tpc_nobody")))
 
 
 async def test_a_renewed_card_is_read_again(contract: Contract) -> None:
     first, method = await saved(contract)
     await contract.cards.renew(method)
-    again = await contract.provider.fetch_payment_method(method.customer, method.id)
+    again = await contract.provider.fetch_payment_method(method.customer_id, method.id)
     assert again is not None
     assert again.expires_at != method.expires_at
     assert replace(again, expires_at=method.expires_at) == method
@@ -189,8 +195,8 @@ async def test_another_card_is_saved_on_a_page_without_a_payment(contract: Contr
     first, old = await saved(contract)
     asked = setup()
     opened = await contract.provider.create_payment_method_setup(asked)
-    assert (opened.status, opened.reference, opened.live) == (ProviderStatus.OPEN, asked.reference, False)
-    assert (opened.url or "").startswith(contract.provider.hosted_page_origin + "/")
+    assert (opened.status, opened.reference, opened.is_live_mode) == (ProviderStatus.OPEN, asked.reference, False)
+    assert (opened.setup_page_url or "").startswith(contract.provider.hosted_page_origin + "/")
     assert opened.payment_method is None
     assert await contract.provider.create_payment_method_setup(asked) == opened
     with pytest.raises(ProviderFailure):
@@ -201,8 +207,8 @@ async def test_another_card_is_saved_on_a_page_without_a_payment(contract: Contr
     assert (done.status, done.reference) == (ProviderStatus.SUCCEEDED, asked.reference)
     new = done.payment_method
     assert new is not None
-    assert new.customer != old.customer
-    await contract.provider.delete_payment_method(old.customer, old.id)
+    assert new.customer_id != old.customer_id
+    await contract.provider.delete_payment_method(old.customer_id, old.id)
     assert (await contract.provider.charge_off_session(charge(first, new))).status is ProviderStatus.SUCCEEDED
 
 
@@ -222,12 +228,12 @@ async def test_notices_about_saved_cards_name_them(contract: Contract, service: 
         event = contract.provider.parse_webhook({contract.header: header}, body, at)
         assert event is not None
         assert event.subject == subject
-        assert f'"{event.payment}"' in json.dumps(notice)
+        assert f'"{event.payment_id}"' in json.dumps(notice)
 
 
 async def test_i6_a_charge_is_made_once_at_stripe_however_late_it_is_asked_for_again(service: Service) -> None:
     async with serving_at_stripe(service) as stripe:
-        made = await stripe.provider.create_payment(order(save_for=AGREED))
+        made = await stripe.provider.create_payment(order(future_use_consent=AGREED))
         stripe.account.pay_with_card(made.id)
         first = await stripe.provider.fetch_payment(made.id)
         assert first.payment_method is not None

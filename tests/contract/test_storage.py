@@ -145,11 +145,12 @@ async def daemon() -> AsyncIterator[clamd.Daemon]:
 async def test_u5_a_scanner_tells_the_virus_of_the_tests_from_others(daemon: clamd.Daemon, tmp_path: Path) -> None:
     async with clamd.running(str(tmp_path / "clamd")) as local:
         for scanner, seen in ((ClamdScanner(daemon.url), daemon), (ClamdScanner(f"clamd://{tmp_path}/clamd"), local)):
-            assert await scanner.find_malware(pieces(b"x" * 100_000, b"y")) is None
+            assert await scanner.find_malware_name(pieces(b"x" * 100_000, b"y")) is None
             assert (
-                await scanner.find_malware(pieces(b"x" + clamd.EICAR[:10], clamd.EICAR[10:])) == "Eicar-Test-Signature"
+                await scanner.find_malware_name(pieces(b"x" + clamd.EICAR[:10], clamd.EICAR[10:]))
+                == "Eicar-Test-Signature"
             )
-            assert await scanner.find_malware(pieces()) is None
+            assert await scanner.find_malware_name(pieces()) is None
             assert [len(content) for content in seen.seen] == [100_001, len(clamd.EICAR) + 1, 0]
 
 
@@ -159,7 +160,7 @@ async def test_u5_a_scanner_tells_the_virus_of_the_tests_from_others(daemon: cla
 async def test_u5_a_scanner_that_does_not_say_clean_has_not_scanned(daemon: clamd.Daemon, answer: bytes) -> None:
     daemon.answer = answer
     with pytest.raises(MalwareScannerUnavailable):
-        await ClamdScanner(daemon.url).find_malware(pieces(b"x"))
+        await ClamdScanner(daemon.url).find_malware_name(pieces(b"x"))
 
 
 async def test_u5_a_scanner_that_is_away_is_down(tmp_path: Path) -> None:
@@ -168,5 +169,5 @@ async def test_u5_a_scanner_that_is_away_is_down(tmp_path: Path) -> None:
     scanners: tuple[MalwareScanner, ...] = (ClamdScanner(gone.url), ClamdScanner(f"clamd://{tmp_path}/nobody"))
     for scanner in scanners:
         with pytest.raises(MalwareScannerUnavailable):
-            await scanner.find_malware(pieces(b"x"))
-    assert await DisabledMalwareScanner().find_malware(pieces(b"x")) is None
+            await scanner.find_malware_name(pieces(b"x"))
+    assert await DisabledMalwareScanner().find_malware_name(pieces(b"x")) is None

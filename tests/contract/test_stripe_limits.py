@@ -51,7 +51,7 @@ async def test_m7_a_call_too_many_is_made_again_after_a_moment(stub: tuple[Strip
     report = await provider.payout_report_source().fetch_report(payout)
     await provider.close()
     assert len(report.lines) == LINES
-    assert {line.payment for line in report.lines} == set(stripe.account.sessions)
+    assert {line.provider_payment_id for line in report.lines} == set(stripe.account.sessions)
     again = 4  # of the 124 calls every thirtieth
     assert stripe.calls.total() == 1 + 2 + LINES + again
 

@@ -79,7 +79,7 @@ def _log(service: Running) -> str:
 
 
 def _ballast(service: Running) -> bool:
-    return ballast.has_ballast(service.data_dir)
+    return ballast.has_ballast_file(service.data_dir)
 
 
 async def test_writes_are_refused_on_a_nearly_full_disk_and_accepted_again_by_itself(

@@ -193,7 +193,7 @@ async def test_who_lost_the_second_factor_signs_in_without_it_once_and_is_told(
         assert await authenticators.confirm_setup(
             tx, person, code, credentials.build_audit_context_of_person(tx, person, None)
         )
-        await recovery.create_codes(tx, person, credentials.build_audit_context_of_person(tx, person, None))
+        await recovery.create_recovery_codes(tx, person, credentials.build_audit_context_of_person(tx, person, None))
         entered = await sign_ins.begin_sign_in(tx, person, "password_totp", Browser("192.0.2.1"))
     status, printed = await almoner("members", "reset-second-factor", partner, "cleo")
     assert status == 0, printed
@@ -201,7 +201,7 @@ async def test_who_lost_the_second_factor_signs_in_without_it_once_and_is_told(
     async with service.db.read() as tx:
         left = await credentials.get_authentication_factors(tx, person)
         assert (left.has_second_factor, left.recovery_codes) == (False, 0)
-        assert await sign_ins.find_sign_in_by_secret(tx, person.realm, entered.secret) is None
+        assert await sign_ins.find_sign_in_by_secret(tx, person.realm, entered.session_secret) is None
         kinds = await tx.fetch(
             "select payload ->> 'kind' as kind from job "
             "where kind = 'security_emails.send' and payload ->> 'person' = $1",

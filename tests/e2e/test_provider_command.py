@@ -77,7 +77,7 @@ async def test_an_administrator_unbinds_a_member_from_the_account_at_the_provide
         assert status == 0, printed
         assert printed.strip() == f"ada can no longer sign in with {evil.url}."
         async with service.db.single_statement() as tx:
-            assert await sign_ins.find_sign_in_by_secret(tx, ada.realm, there.secret) is None
+            assert await sign_ins.find_sign_in_by_secret(tx, ada.realm, there.session_secret) is None
         status, printed = await almoner("members", "sso", "unlink", partner, "ada")
         assert (status, printed.strip()) == (0, "ada is not linked to a provider.")
     async with service.db.read() as tx:

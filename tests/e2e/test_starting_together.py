@@ -103,7 +103,7 @@ async def test_all_that_start_at_the_same_moment_live_and_start_a_killed_databas
 ) -> None:
     folders = [fresh / str(number) for number in range(figures.count(1, 10))]
     for data_dir in folders[1:]:
-        with _started(data_dir, *SANDBOXES) as started, postgres.running_server(data_dir) as server:
+        with _started(data_dir, *SANDBOXES) as started, postgres.run_embedded_server(data_dir) as server:
             await eventually(partial(_live, server, started), within=_SECONDS)
     for commands in (SANDBOXES, *([("serve", "worker", "worker")] if figures.soak else [])):
         await _live_over_a_killed_database(folders[0], commands)
@@ -114,7 +114,7 @@ async def _live_over_a_killed_database(here: Path, commands: Sequence[str]) -> N
 
     A database that is killed is started again; one that cannot be ends them.
     """
-    with _started(here, *commands) as started, postgres.running_server(here) as server:
+    with _started(here, *commands) as started, postgres.run_embedded_server(here) as server:
         await eventually(lambda: _live(server, started), within=_SECONDS)
         await eventually(lambda: _ready(started[0]), within=_SECONDS)
         killed = _postmaster(server)

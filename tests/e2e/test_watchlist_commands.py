@@ -115,7 +115,7 @@ async def test_a_refused_load_ends_with_status_one_and_every_administrator_is_to
 async def test_a_match_is_shown_with_both_sides_and_cleared(alone: Service, typed: Type, tmp_path: Path) -> None:
     partner = (await alone.tenant()).partner
     await Lists(alone.db, tmp_path).load(listing(1, AQSA))
-    (match,) = (await compared(alone, partner)).opened
+    (match,) = (await compared(alone, partner)).newly_awaiting_review
     named = alone.db.deployment.ids.encode("screeningmatch", match.id)
     status, printed = await typed("reviews", "list", "--kind", "match")
     assert (status, named in printed) == (0, True), printed

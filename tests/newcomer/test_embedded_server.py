@@ -60,19 +60,19 @@ async def _remembered(server: PostgresServer) -> list[int]:
 
 @pytest.mark.parametrize("installation", INSTALLATIONS, ids=lambda path: path.parts[4] if path else "wheel")
 async def test_it_keeps_the_rows_over_stops_and_kills_of_the_server(fresh: Path, installation: Path | None) -> None:
-    with postgres.running_server(fresh, installation) as server:
+    with postgres.run_embedded_server(fresh, installation) as server:
         await _remember(server, 1)
-    with postgres.running_server(fresh, installation) as server:
+    with postgres.run_embedded_server(fresh, installation) as server:
         await _remember(server, 2)
         os.kill(_postmaster(server), signal.SIGKILL)  # a zombie now: it is our child, and nobody waits for it
-        with postgres.running_server(fresh, installation) as again:
+        with postgres.run_embedded_server(fresh, installation) as again:
             assert await _remembered(again) == [1, 2]
-    with postgres.running_server(fresh, installation) as server:
+    with postgres.run_embedded_server(fresh, installation) as server:
         assert await _remembered(server) == [1, 2]
 
 
 async def test_it_finds_letters_of_every_script(data: Path) -> None:
-    with postgres.running_server(data) as server:
+    with postgres.run_embedded_server(data) as server:
         connection = await asyncpg.connect(server.superuser_url())
         try:
             await connection.execute("create extension pg_trgm")
@@ -84,12 +84,12 @@ async def test_it_finds_letters_of_every_script(data: Path) -> None:
 
 
 async def test_a_stranger_with_the_number_of_the_dead_server_does_no_harm(data: Path) -> None:
-    with postgres.running_server(data) as server:
+    with postgres.run_embedded_server(data) as server:
         await _remember(server, 1)
         (file,) = server.cluster_folder.glob("pg*/postmaster.pid")
         lines = file.read_text().splitlines()
     file.write_text("\n".join([str(os.getppid()), *lines[1:]]) + "\n")
-    with postgres.running_server(data) as server:
+    with postgres.run_embedded_server(data) as server:
         assert _postmaster(server) != os.getppid()
         assert 1 in await _remembered(server)
 
@@ -99,19 +99,19 @@ async def test_a_server_that_was_killed_before_it_said_where_it_listens_takes_no
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "kept").touch()
-    with postgres.running_server(data) as server:
+    with postgres.run_embedded_server(data) as server:
         await _remember(server, 2)
         (file,) = server.cluster_folder.glob("pg*/postmaster.pid")
         lines = file.read_text().splitlines()
     file.write_text("\n".join([*lines[:4], ""]) + "\n")  # as PostgreSQL writes it at first
-    with postgres.running_server(data) as server:
+    with postgres.run_embedded_server(data) as server:
         assert 2 in await _remembered(server)
     assert (tmp_path / "kept").exists()
 
 
 async def test_a_full_disk_is_known_where_the_server_has_no_room_to_say_so() -> None:
     """Else whoever keeps it running gives up, and ends, after three tries."""
-    with folder("full") as made, small_disk(made / "disk", 400) as data, postgres.running_server(data) as server:
+    with folder("full") as made, small_disk(made / "disk", 400) as data, postgres.run_embedded_server(data) as server:
         await _remember(server, 1)
         cluster = postgres.Cluster.locate(data, None)
         connection = await asyncpg.connect(server.superuser_url())
@@ -127,8 +127,8 @@ async def test_a_full_disk_is_known_where_the_server_has_no_room_to_say_so() -> 
 
 
 async def test_the_last_of_its_users_stops_it(data: Path) -> None:
-    with postgres.running_server(data) as first:
-        with postgres.running_server(data) as second:
+    with postgres.run_embedded_server(data) as first:
+        with postgres.run_embedded_server(data) as second:
             assert second == first
             with pytest.raises(DatabaseUnavailable, match="stop it first"):
                 postgres.stop_leftover_server(data)
@@ -140,7 +140,7 @@ async def test_the_last_of_its_users_stops_it(data: Path) -> None:
 
 
 def test_nobody_else_may_enter(data: Path) -> None:
-    with postgres.running_server(data) as server:
+    with postgres.run_embedded_server(data) as server:
         for path in (server.socket_folder, *server.cluster_folder.glob("pg[0-9][0-9]")):
             assert stat.S_IMODE(path.stat().st_mode) == 0o700
         (password,) = server.cluster_folder.glob("pg*.password")
@@ -148,12 +148,12 @@ def test_nobody_else_may_enter(data: Path) -> None:
 
 
 async def test_wrong_passwords_are_refused(data: Path) -> None:
-    with postgres.running_server(data) as server, pytest.raises(asyncpg.InvalidPasswordError):
+    with postgres.run_embedded_server(data) as server, pytest.raises(asyncpg.InvalidPasswordError):
         await asyncpg.connect(server.url(postgres.SUPERUSER, "guess", "postgres"))
 
 
 async def test_long_paths_work(fresh: Path) -> None:
-    with postgres.running_server(lengthen(fresh, 200)) as server:
+    with postgres.run_embedded_server(lengthen(fresh, 200)) as server:
         await _remember(server, 1)
         assert len(str(server.socket_folder / ".s.PGSQL.5432")) < 104  # the shortest limit there is, of macOS
 
@@ -161,6 +161,6 @@ async def test_long_paths_work(fresh: Path) -> None:
 def test_a_folder_without_programs_is_told(data: Path) -> None:
     with (
         pytest.raises(DatabaseUnavailable, match=r"ALMONER_PG_BIN is .*, but its program postgres does not run"),
-        postgres.running_server(data, data),
+        postgres.run_embedded_server(data, data),
     ):
         pass

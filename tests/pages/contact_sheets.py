@@ -86,7 +86,7 @@ class Sheet:
 
 async def main(folder: Path, languages: Sequence[str], audiences: Sequence[str]) -> None:
     """All sheets of these languages and audiences."""
-    with postgres.running_server(cluster.folder()) as server, our_fonts():
+    with postgres.run_embedded_server(cluster.folder()) as server, our_fonts():
         async with (
             database.copied(server) as made,
             open_browser() as browser,

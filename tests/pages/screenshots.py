@@ -34,9 +34,9 @@ PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}}
 
 async def main() -> None:
     """A gift from link to thanks, in several languages, by day and by night."""
-    with postgres.running_server(cluster.folder()) as server, our_fonts():
+    with postgres.run_embedded_server(cluster.folder()) as server, our_fonts():
         async with database.copied(server) as made, open_browser() as browser, open_site(made, browser) as site:
-            await registers.load_samples(site.service.db)
+            await registers.load_sample_registers(site.service.db)
             await flow(site)
             await others(site)
             await gift_aid(site)

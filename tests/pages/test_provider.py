@@ -80,7 +80,7 @@ def csrf(page: httpx.Response) -> str:
 @pytest.fixture
 async def simulator(service: Service) -> AsyncIterator[Till]:
     lines: list[bytes] = []
-    outbound = OutboundClient(AddressPolicy(loopback=True))
+    outbound = OutboundClient(AddressPolicy(allows_loopback=True))
     async with receiver() as merchant:
         app = SimulatedPaymentProvider(service.db, outbound, Telemetry(lines.append), url=URL, secret=SECRET)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=URL) as http:

@@ -94,7 +94,7 @@ def assert_error(answer: httpx.Response, status: int, code: str | None = None) -
     assert error["message"]
     assert isinstance(error["reasons"], list)
     assert all(isinstance(reason, str) and reason for reason in error["reasons"])
-    assert error["code"] in errors.problem_catalogue()
+    assert error["code"] in errors.problem_types_by_code()
     if code:
         assert error["code"] == code
     assert not INTERNALS.search(answer.text), answer.text
@@ -236,11 +236,11 @@ def test_e3_the_codes_of_every_route_are_settled_and_no_general_code_is_missing(
     domain = {f"{area}/{code}" for area, codes in DOMAIN_CODES.items() for code in codes.split()}
     declared = {problem.code for endpoint in service.endpoints for problem in endpoint.errors}
     assert declared - SETTLED_CODES - domain == set()
-    assert set(errors.problem_catalogue()) >= SETTLED_CODES
+    assert set(errors.problem_types_by_code()) >= SETTLED_CODES
 
 
 def test_e3_every_code_has_title_and_message(service: Service) -> None:
-    for code, problem in errors.problem_catalogue().items():
+    for code, problem in errors.problem_types_by_code().items():
         assert problem.title, code
         assert problem.message, code
         assert re.fullmatch(r"[a-z_]+(/[a-z_]+)?", code)

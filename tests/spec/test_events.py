@@ -38,7 +38,7 @@ def test_the_catalogue_is_that_of_the_interface() -> None:
 def test_every_event_says_what_it_carries_and_when() -> None:
     for name, event in EVENT_TYPES.items():
         assert event.name == name
-        assert re.fullmatch(r"[a-z_]+", event.record)
+        assert re.fullmatch(r"[a-z_]+", event.record_type)
         assert event.sent_when
 
 

@@ -155,7 +155,7 @@ async def useless_keys(service: Service, tenant: Tenant) -> dict[str, str]:
     expired = await service.key(tenant.partner)
     async with service.db.write() as tx:
         await tx.execute(
-            "update api_key set expires_at = $1 where hash = $2", tx.real_now, keys.secret_hash(tx.vault, expired)
+            "update api_key set expires_at = $1 where hash = $2", tx.real_now, keys.hash_key_secret(tx.vault, expired)
         )
         found = await keys.find_by_secret(tx, revoked)
         assert found is not None
@@ -321,7 +321,7 @@ async def body_for(service: Service, endpoint: Endpoint) -> dict[str, Any]:
         png = base64.b64decode(
             "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
         )
-        return {"files": {endpoint.upload.field: ("a.png", png, "image/png")}}
+        return {"files": {endpoint.upload.form_field_name: ("a.png", png, "image/png")}}
     organisations: dict[str, dict[str, Any]] = {
         "setUserOrganisation": {"organisationId": await factories.nonprofit(service)},
         "createAppeal": {"text": "Look again."},

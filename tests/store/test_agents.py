@@ -208,8 +208,8 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
                 AgentFilters(status="pending"),
                 AgentFilters(status="rejected"),
                 AgentFilters(email="ADA5@a.example"),
-                AgentFilters(start=now.replace(hour=0)),
-                AgentFilters(status="pending_review", end=now),
+                AgentFilters(created_from=now.replace(hour=0)),
+                AgentFilters(status="pending_review", created_before=now),
             ):
                 rows, total = await agents_store.list_page(tx, partner, page, filters)
                 assert (len(rows) > 0, total > 0) == (True, True), filters

@@ -104,7 +104,7 @@ async def test_what_is_asked_all_the_time_is_answered_from_indexes(empty_databas
             assert await form_store.lock_email_and_list_send_times(
                 tx_, "Colleague@relief.example", later - timedelta(days=3000)
             )
-            assert await form_store.find_invite_submission(tx_, invite) is None
+            assert await form_store.find_submission_id_and_creation_time(tx_, invite) is None
             assert len(await submission_documents_store.list_by_invite(tx_, tenant.partner, invite)) == 1
             assert await submission_documents_store.list_by_submission(tx_, tenant.partner, invite) == []
         assert tx_.scans() <= {"list_counter"}, tx_.scans()

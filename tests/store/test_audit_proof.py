@@ -13,7 +13,7 @@ from almoner.kit.ids import new_id
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
 from almoner.platform.audit import verification as audit_verification
-from almoner.platform.audit.chain import COLUMNS, GENESIS, chained_hash
+from almoner.platform.audit.chain import COLUMNS, GENESIS, compute_chained_hash
 from almoner.platform.audit.heads import ChainHead
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import open_database
@@ -73,11 +73,16 @@ async def log(lab: Service, tmp_path: Path) -> Log:
 
 async def test_v8_a_log_that_nobody_touched_is_proved(log: Log) -> None:
     proof = await log.prove()
-    assert (proof.entry_count, proof.signed_head_count, proof.unchained_entry_count, proof.broken) == (9, 1, 0, None)
+    assert (proof.entry_count, proof.signed_head_count, proof.unchained_entry_count, proof.chain_error) == (
+        9,
+        1,
+        0,
+        None,
+    )
     async with log.service.db.write() as tx:
         await audit.record_entry(tx, log.scope, audit.Actor("system", "test"), "thing.late", "thing_1")
     proof = await log.prove()
-    assert (proof.entry_count, proof.unchained_entry_count, proof.broken) == (9, 1, None)
+    assert (proof.entry_count, proof.unchained_entry_count, proof.chain_error) == (9, 1, None)
 
 
 async def test_v8_every_column_can_be_tampered_with(log: Log) -> None:
@@ -90,7 +95,7 @@ async def test_v8_every_column_can_be_tampered_with(log: Log) -> None:
 @pytest.mark.parametrize("column", EDITS)
 async def test_v8_an_edit_of_any_column_is_found(log: Log, column: str, place: int) -> None:
     await log.tamper(f"update audit_entry set {column} = {EDITS[column]} {WHERE} = {place}")
-    broken = (await log.prove()).broken
+    broken = (await log.prove()).chain_error
     assert broken is not None
     assert broken.sequence == place
 
@@ -99,7 +104,7 @@ async def test_v8_an_edit_of_any_column_is_found(log: Log, column: str, place: i
 @pytest.mark.parametrize("place", PLACES)
 async def test_v8_a_deleted_entry_is_found(log: Log, place: int, *, heads: bool) -> None:
     await log.tamper(f"delete from audit_entry {WHERE} = {place}")
-    broken = (await log.prove(heads=heads)).broken
+    broken = (await log.prove(heads=heads)).chain_error
     assert broken is not None
     assert broken.sequence == place
     assert any(word in str(broken) for word in ("deleted", "truncated"))
@@ -112,7 +117,7 @@ async def test_v8_a_deleted_entry_is_found_when_the_others_close_ranks(log: Log,
         f"update audit_entry set sequence = -sequence {WHERE} > {place}",
         "update audit_entry set sequence = -sequence - 1 where scope = $1 and sequence < 0",
     )
-    broken = (await log.prove()).broken
+    broken = (await log.prove()).chain_error
     assert broken is not None
     assert broken.sequence == place
 
@@ -128,7 +133,7 @@ async def test_v8_a_deleted_entry_is_found_when_the_others_close_ranks(log: Log,
 )
 async def test_v8_an_inserted_entry_is_found(log: Log, statements: list[str], place: int | None, says: str) -> None:
     await log.tamper(*statements)
-    broken = (await log.prove()).broken
+    broken = (await log.prove()).chain_error
     assert broken is not None
     assert (broken.sequence, says in str(broken)) == (place, True)
 
@@ -136,7 +141,7 @@ async def test_v8_an_inserted_entry_is_found(log: Log, statements: list[str], pl
 async def test_v8_an_inserted_entry_that_was_chained_is_found(log: Log) -> None:
     await log.tamper(FORGED.format("null, null"))
     await log.chain()
-    broken = (await log.prove()).broken
+    broken = (await log.prove()).chain_error
     assert broken is not None
     assert broken.sequence == 10
 
@@ -151,7 +156,7 @@ async def test_v8_a_copy_of_an_entry_is_found(empty_database: TestDatabase, tmp_
             f"insert into audit_entry ({columns}) select {columns} from audit_entry {WHERE} = 4",
         )
         for place in (4, 10):  # before it has a place of its own, and after
-            broken = (await log.prove()).broken
+            broken = (await log.prove()).chain_error
             assert broken is not None
             assert (broken.sequence, "a copy of another" in str(broken)) == (place, True)
             await log.chain()
@@ -178,7 +183,7 @@ async def test_v8_reordered_entries_are_found(log: Log, one: int, other: int, co
             "alter table audit_entry alter position add generated always as identity (start with 1000000)"
         )
         await owner.execute("create unique index audit_entry_sequence on audit_entry (scope, sequence)")
-    broken = (await log.prove()).broken
+    broken = (await log.prove()).chain_error
     assert broken is not None
     assert (broken.sequence, "reordered" in str(broken)) == (one, True)
 
@@ -195,11 +200,11 @@ async def test_v8_a_chain_cut_to_an_end_that_once_was_is_found_by_its_heads(log:
         await owner.execute(
             "update audit_chain set last_sequence = $2, last_hash = $3, mac = $4 where scope = $1", log.scope, *old
         )
-    broken = (await log.prove(heads=False)).broken
+    broken = (await log.prove(heads=False)).chain_error
     assert (broken is not None, "truncated" in str(broken)) == (True, True)
     await log.tamper("delete from audit_head where scope = $1 and sequence > 9")
-    assert (await log.prove(heads=False)).broken is None, "the database knows nothing of it any more"
-    broken = (await log.prove()).broken
+    assert (await log.prove(heads=False)).chain_error is None, "the database knows nothing of it any more"
+    broken = (await log.prove()).chain_error
     assert broken is not None
     assert (broken.sequence, "missing from the database" in str(broken)) == (12, True)
 
@@ -220,9 +225,9 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
         )
         for row in rows:
             body = audit.entry_from_row(row).authenticated_bytes()
-            mac = audit.entry_mac(vault, body)
+            mac = audit.compute_entry_mac(vault, body)
             end = ChainHead(
-                log.scope, row["sequence"], chained_hash(end.hash, row["sequence"], row["position"], mac, body)
+                log.scope, row["sequence"], compute_chained_hash(end.hash, row["sequence"], row["position"], mac, body)
             )
             await owner.execute(
                 f"update audit_entry set mac = $2, hash = $3 {WHERE} = $4", log.scope, mac, end.hash, end.sequence
@@ -235,29 +240,34 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
                     "update audit_head set hash = $2, signature = $3 where scope = $1", log.scope, end.hash, signature
                 )
         await owner.execute(
-            "update audit_chain set last_hash = $2, mac = $3 where scope = $1", log.scope, end.hash, end.mac(vault)
+            "update audit_chain set last_hash = $2, mac = $3 where scope = $1",
+            log.scope,
+            end.hash,
+            end.compute_mac(vault),
         )
-    assert (await log.prove(heads=False)).broken is None, "the database agrees with itself"
-    broken = (await log.prove()).broken
+    assert (await log.prove(heads=False)).chain_error is None, "the database agrees with itself"
+    broken = (await log.prove()).chain_error
     assert broken is not None
     assert broken.sequence == AT_HEAD
 
 
 async def test_v8_a_scope_is_signed_with_its_first_entry_so_that_it_cannot_vanish(lab: Service, tmp_path: Path) -> None:
     log = Log(lab, new_id(lab.clock.real_now()), tmp_path)
-    assert (await log.prove()).broken is None
+    assert (await log.prove()).chain_error is None
     proof = await audit_verification.verify_chain(lab.db, log.scope, tmp_path, fail_if_missing=True)
-    assert "never started" in str(proof.broken)
+    assert "never started" in str(proof.chain_error)
     await log.write()
     async with lab.db.write() as tx:
         assert await audit_heads.export_signed_chain_heads(tx, tmp_path) == 1
-    assert (await audit_verification.verify_chain(lab.db, log.scope, tmp_path, fail_if_missing=True)).broken is None
+    assert (
+        await audit_verification.verify_chain(lab.db, log.scope, tmp_path, fail_if_missing=True)
+    ).chain_error is None
     await log.tamper("delete from audit_head where scope = $1")
-    assert "signed heads are missing" in str((await log.prove(heads=False)).broken)
+    assert "signed heads are missing" in str((await log.prove(heads=False)).chain_error)
     await log.tamper("delete from audit_entry where scope = $1", "delete from audit_chain where scope = $1")
-    assert "missing from the database" in str((await log.prove()).broken)
+    assert "missing from the database" in str((await log.prove()).chain_error)
     proof = await audit_verification.verify_chain(lab.db, log.scope, fail_if_missing=True)
-    assert "the whole chain is missing" in str(proof.broken)
+    assert "the whole chain is missing" in str(proof.chain_error)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +286,7 @@ async def test_v8_a_scope_is_signed_with_its_first_entry_so_that_it_cannot_vanis
 )
 async def test_v8_a_tampered_end_or_head_is_found(log: Log, statement: str) -> None:
     await log.tamper(statement)
-    assert (await log.prove()).broken is not None
+    assert (await log.prove()).chain_error is not None
 
 
 @pytest.mark.parametrize("how", ["gone", "empty", "cut", "edited", "another's"])
@@ -292,9 +302,9 @@ async def test_v8_a_tampered_export_is_found(log: Log, how: str) -> None:
         log.file.write_bytes(
             {"empty": b"", "cut": good[:-9], "edited": good.replace(b'"sequence":6', b'"sequence":5')}[how]
         )
-    assert (await log.prove()).broken is not None
+    assert (await log.prove()).chain_error is not None
     log.file.write_bytes(good)
-    assert (await log.prove()).broken is None
+    assert (await log.prove()).chain_error is None
 
 
 async def test_v8_an_address_is_forgotten_after_a_year_and_not_a_day_before(lab: Service, tmp_path: Path) -> None:
@@ -302,7 +312,7 @@ async def test_v8_an_address_is_forgotten_after_a_year_and_not_a_day_before(lab:
     lab.clock.advance(audit.ADDRESS_RETENTION - timedelta(days=1))
     young = await begun(lab, tmp_path)
     await young.tamper(f"update audit_entry set address = null {WHERE} = 4")
-    broken = (await young.prove()).broken
+    broken = (await young.prove()).chain_error
     assert broken is not None
     assert (broken.sequence, "deleted less than a year" in str(broken)) == (4, True)
     for after, left in ((timedelta(days=1) - timedelta(seconds=1), 9), (timedelta(seconds=1), 0)):
@@ -314,7 +324,7 @@ async def test_v8_an_address_is_forgotten_after_a_year_and_not_a_day_before(lab:
             entries = await audit.list_entries(tx, log.scope)
             assert sum(entry.ip_address is not None for entry in entries) == left
             assert sum(entry.ip_address is not None for entry in await audit.list_entries(tx, young.scope)) == 8
-        assert (await log.prove()).broken is None
+        assert (await log.prove()).chain_error is None
 
 
 async def test_v8_a_clock_that_was_ahead_for_a_minute_keeps_no_address_for_longer(lab: Service, tmp_path: Path) -> None:
@@ -340,7 +350,7 @@ async def test_v8_a_clock_that_was_ahead_for_a_minute_keeps_no_address_for_longe
             assert due is None or due > tx.now
             entries = await audit.list_entries(tx, log.scope)
         assert sum(entry.ip_address is not None for entry in entries) == left
-        assert (await log.prove()).broken is None
+        assert (await log.prove()).chain_error is None
 
 
 async def test_v8_whatever_is_tampered_with_at_random_is_found(lab: Service, tmp_path: Path, figures: Figures) -> None:
@@ -361,5 +371,5 @@ async def test_v8_whatever_is_tampered_with_at_random_is_found(lab: Service, tmp
             ]
         )
         await log.tamper(statement)
-        assert (await log.prove()).broken is not None, statement
+        assert (await log.prove()).chain_error is not None, statement
     figures.write("audit-tampering", "Tampering with the audit log", f"{rounds:,} random changes, all found")

@@ -51,7 +51,7 @@ async def shown(who: Account, key: SecurityKey) -> str:
 async def ask_reset(who: Account) -> list[str]:
     """The subjects of the mails after the password was said to be forgotten."""
     async with who.service.db.write() as tx:
-        await links.request_password_reset(tx, who.realm, who.name, who.home.address)
+        await links.request_password_reset(tx, who.realm, who.name, who.home.ip_address)
     return [subject for subject, _ in await who.mails()]
 
 
@@ -78,7 +78,7 @@ async def test_who_lost_the_second_factor_begins_anew_by_the_mailbox_alone(ada: 
         token = links.create_link_token(tx, link)
     held = await factors_of(ada)
     assert (held.password, held.has_second_factor, held.recovery_codes) == (False, False, 0)
-    assert not await found(ada, entered.secret)
+    assert not await found(ada, entered.session_secret)
     with pytest.raises(SignInFailed):
         await ada.enter()
     with pytest.raises(SecondFactorTicketExpired):
@@ -89,7 +89,7 @@ async def test_who_lost_the_second_factor_begins_anew_by_the_mailbox_alone(ada: 
     assert f"token={token}" in next(text for subject, text in mails.items() if subject.startswith("Your invitation"))
     assert [subject for subject in mails if subject.endswith("sign-in methods were reset")]
     await links.set_password_by_link(ada.service.db, token, "invitation", NEW, ada.home)
-    await ada.enter(NEW, Browser("9.9.9.9", FIREFOX, entered.device))
+    await ada.enter(NEW, Browser("9.9.9.9", FIREFOX, entered.device_cookie))
     assert [subject for subject, _ in await ada.mails() if subject.startswith("New sign-in")], (
         "no browser is known any more"
     )
@@ -184,4 +184,4 @@ async def test_the_mail_with_addresses_is_given_up_after_a_day(ada: Account) -> 
         [found] = [
             one for one in await notifications.list_undeliverable_emails(tx, 50) if one.recipient == ada.person.email
         ]
-    assert (found.kind, found.reason, found.refused) == (accounts.SEND_ADDRESSES.name, "later", False)
+    assert (found.kind, found.reason, found.was_rejected) == (accounts.SEND_ADDRESSES.name, "later", False)

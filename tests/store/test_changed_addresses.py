@@ -21,7 +21,7 @@ from almoner.access.operators.domain import (
 )
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person, UserNameTaken, member_realm
-from almoner.access.sign_ins.domain import AddressRecentlyChanged
+from almoner.access.sign_ins.domain import EmailAddressRecentlyChanged
 from almoner.access.sign_ins.service import links
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Tx
@@ -211,7 +211,7 @@ async def test_v8_whoever_changes_a_members_address_gets_no_link_for_a_week(
             return int(await tx.fetchval("select count(*) from one_time_link where person_id = $1", victim.person.id))
 
     assert await asked() == 0
-    with pytest.raises(AddressRecentlyChanged, match="less than 7 days ago"):
+    with pytest.raises(EmailAddressRecentlyChanged, match="less than 7 days ago"):
         async with service.db.write() as tx:
             await members.reset_second_factor(tx, tenant.partner, BY, victim.person.id)
     assert (await signing_in.factors_of(victim)).password
@@ -252,7 +252,7 @@ async def test_v8_who_came_by_a_provider_alone_is_somebody_too(service: Service,
     await victim.begun()
     async with service.db.write() as tx:
         await member_details.update_details(tx, tenant.partner, BY, victim.person.id, email="eve@example.org")
-        with pytest.raises(AddressRecentlyChanged):
+        with pytest.raises(EmailAddressRecentlyChanged):
             await members.reset_second_factor(tx, tenant.partner, BY, victim.person.id)
 
 

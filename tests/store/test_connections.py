@@ -85,7 +85,7 @@ async def test_waiters_get_their_turn_in_order(connections: ConnectionPool) -> N
     waiting = [asyncio.create_task(wait(number)) for number in range(6)]
     await asyncio.sleep(0)
     for connection in held:
-        connections.release(connection)
+        connections.return_healthy_connection(connection)
     await asyncio.gather(*waiting)
     assert order == list(range(6))
 
@@ -95,11 +95,11 @@ async def test_a_cancelled_waiter_loses_nobody_a_connection(connections: Connect
         held = [await connections.acquire() for _ in range(SIZE)]
         waiting = [asyncio.create_task(backend(connections)) for _ in range(6)]
         await asyncio.sleep(0)
-        connections.release(held.pop())
+        connections.return_healthy_connection(held.pop())
         for task in waiting[::2]:
             task.cancel()
         for connection in held:
-            connections.release(connection)
+            connections.return_healthy_connection(connection)
         found = await asyncio.gather(*waiting, return_exceptions=True)
         assert sum(isinstance(one, int) for one in found) >= 3
     assert len(await asyncio.gather(*(backend(connections) for _ in range(20)))) == 20
@@ -172,7 +172,7 @@ async def test_all_lost_connections_are_replaced(connections: ConnectionPool, se
         lost = [await connections.acquire() for _ in range(SIZE)]
         numbers = [await connection.fetchval("select pg_backend_pid()") for connection in lost]
         for connection in lost:
-            connections.release(connection)
+            connections.return_healthy_connection(connection)
         owner = await asyncpg.connect(session_database.server.superuser_url())
         for number in numbers:
             await owner.execute("select pg_terminate_backend($1, 5000)", number)
@@ -188,7 +188,7 @@ async def test_what_a_rush_left_over_is_closed_and_what_is_old_is_replaced(sessi
     idle = ConnectionPool(pool, ACQUIRE_TIMEOUT_SECONDS, idle_seconds=0.0)
     held = [await idle.acquire() for _ in range(SIZE)]
     for connection in held:
-        idle.release(connection)
+        idle.return_healthy_connection(connection)
     kept = {await backend(idle) for _ in range(2 * SIZE)}
     assert len(kept) == 1
     await eventually(lambda: pool.get_size() == 1)
@@ -207,10 +207,10 @@ async def test_nobody_waits_for_ever_and_who_gave_up_costs_nobody_a_connection(s
     found = await asyncio.gather(*(backend(connections) for _ in range(20)), return_exceptions=True)
     assert {type(one) for one in found} == {ConnectionUnavailable}
     for connection in held:
-        connections.release(connection)
+        connections.return_healthy_connection(connection)
     again = [await connections.acquire() for _ in range(2)]
     for connection in again:
-        connections.release(connection)
+        connections.return_healthy_connection(connection)
     await connections.close()
 
 
@@ -235,6 +235,6 @@ async def test_closing_waits_for_those_in_use_and_turns_others_away(connections:
     end.set()
     assert await working == 1
     for other in others:
-        connections.return_after_error(other)
+        connections.return_failed_connection(other)
     async with asyncio.timeout(30):
         await closing

@@ -192,10 +192,10 @@ async def test_recovery_codes_work_once_each_and_new_ones_end_the_old(ada: Accou
         old = await account.create_recovery_codes(tx, ada.person, ada.home)
         codes = await account.create_recovery_codes(tx, ada.person, ada.home)
         assert len(set(codes)) == 10
-        assert not await recovery.consume_code(tx, ada.person, old[0])
-        assert not await recovery.consume_code(tx, other.person, codes[0])
-        assert await recovery.consume_code(tx, ada.person, codes[0].upper())
-        assert not await recovery.consume_code(tx, ada.person, codes[0])
+        assert not await recovery.consume_recovery_code(tx, ada.person, old[0])
+        assert not await recovery.consume_recovery_code(tx, other.person, codes[0])
+        assert await recovery.consume_recovery_code(tx, ada.person, codes[0].upper())
+        assert not await recovery.consume_recovery_code(tx, ada.person, codes[0])
         stored = [
             row["hash"] for row in await tx.fetch("select hash from recovery_code where person_id = $1", ada.person.id)
         ]
@@ -346,7 +346,7 @@ async def test_a_count_that_goes_back_is_noted_and_lets_in(ada: Account, key: Se
     await add(ada, key)
     await shows(ada, key.get(await options(ada)))
     key.count = 0
-    assert (await shows(ada, key.get(await options(ada)))).count_went_back
+    assert (await shows(ada, key.get(await options(ada)))).sign_count_not_increased
     assert (await ada.recorded())[-1] == "passkey.counter_decreased"
 
 
@@ -383,12 +383,12 @@ async def test_tries_and_used_challenges_are_forgotten(empty_database: TestDatab
         service.clock.advance_wall(minutes=6)
         async with service.db.write() as tx:
             assert await login_attempts.next_deletion_at(tx) is not None
-            assert await login_attempts.delete_expired(tx) == 1
-            assert await login_attempts.delete_expired(tx) == 0
+            assert await login_attempts.delete_expired_attempts_and_challenges(tx) == 1
+            assert await login_attempts.delete_expired_attempts_and_challenges(tx) == 0
         service.clock.advance_wall(hours=24)
         async with service.db.write() as tx:
             due = await login_attempts.next_deletion_at(tx)
             assert due is not None
             assert due <= tx.now < due + timedelta(hours=1)
-            assert await login_attempts.delete_expired(tx) > 0
+            assert await login_attempts.delete_expired_attempts_and_challenges(tx) > 0
             assert await login_attempts.next_deletion_at(tx) is None

@@ -161,7 +161,7 @@ async def test_who_decides_about_an_overpayment_says_why(service: Service, api: 
         with pytest.raises(DonationRequestError, match="the note must have 1 to"):
             await donation_requests.return_overpayment(tx, over.id, note=note, decided_by="officer")
         with pytest.raises(DonationRequestError, match="the note must have 1 to"):
-            await donation_requests.apply_overpayment(
+            await donation_requests.apply_overpayment_to_other_request(
                 tx, over.id, uuid_of(service, "donationrequest", request["id"]), note=note, decided_by="officer"
             )
         returned = await donation_requests.return_overpayment(tx, over.id, note="sent back", decided_by="officer")

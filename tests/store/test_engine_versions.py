@@ -146,11 +146,11 @@ async def test_who_looks_anew_before_the_worker_does_keeps_what_was_decided(alon
     await age(alone, READ_OTHERWISE)
     screener = Screener()
     async with alone.db.read() as tx:
-        stored = await screenings.get_subject(tx, match)
+        stored = await screenings.get_subject_of_match(tx, match)
     found = await screener.run_with_watchlists(
         alone.db, lambda tx: matches.screen(tx, screener, stored.subject, stored.details, monitor=True)
     )
-    assert ([one.decision for one in found.matches], found.opened) == (["cleared"], [])
+    assert ([one.decision for one in found.matches], found.newly_awaiting_review) == (["cleared"], [])
     assert await engines(alone) == {ENGINE_VERSION}
 
 

@@ -90,12 +90,12 @@ async def test_lists_show_what_is_there_whatever_is_counted_or_removed_by_then(
 ) -> None:
     await agrees(service, written, 1)
     async with service.db.write() as tx:
-        assert await event_blocks.next_block_build_at(tx) == tx.now
+        assert await event_blocks.next_event_block_count_due_at(tx) == tx.now
         assert await event_blocks.store_event_counts_per_block(tx) == 1
     await agrees(service, written, 2)
     assert await built(service) == WRITTEN // SIZE - 1
     async with service.db.read() as tx:
-        assert await event_blocks.next_block_build_at(tx) is None
+        assert await event_blocks.next_event_block_count_due_at(tx) is None
         assert await tx.fetchval("select sum(events) from event_block") == WRITTEN // SIZE * SIZE
     await agrees(service, written, 3)
     for gone in (1, SIZE - 1, SIZE, SIZE + 1, 2 * SIZE + 10, WRITTEN - 5):

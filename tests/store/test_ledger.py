@@ -66,7 +66,7 @@ async def sides(service: Service, account: LedgerAccount) -> tuple[int, int]:
     """Debits and credits."""
     async with service.db.read() as tx:
         found = await ledger.get_balance(tx, account)
-    return found.debits, found.credits
+    return found.debits_minor, found.credits_minor
 
 
 async def number(service: Service, account: LedgerAccount) -> int:

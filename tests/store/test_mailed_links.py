@@ -38,7 +38,7 @@ async def mailed_token(who: Account, subject: str) -> str:
 async def ask_reset(who: Account, name: str | None = None) -> None:
     """Somebody forgot the password."""
     async with who.service.db.write() as tx:
-        await links.request_password_reset(tx, who.realm, name or who.name, who.home.address)
+        await links.request_password_reset(tx, who.realm, name or who.name, who.home.ip_address)
     await who.service.drain()
 
 
@@ -57,7 +57,7 @@ async def test_a_forgotten_password_is_set_by_a_link_that_works_once(ada: Accoun
     with pytest.raises(PasswordTooWeak):
         await links.set_password_by_link(ada.service.db, token, "reset", "short", ada.home)
     assert (await links.set_password_by_link(ada.service.db, token, "reset", NEW, ada.home)).id == ada.person.id
-    assert not await found(ada, entered.secret)
+    assert not await found(ada, entered.session_secret)
     await ada.enter(NEW)
     assert await closed(ada, token) == "used"
     assert {"password_reset.requested", "password.changed", "sign_in.revoked"} <= set(await ada.recorded())

@@ -213,7 +213,7 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             (MonitoringFilters(status="cancelled"), "id", "with_status"),
             (MonitoringFilters(status="pending_validation_request"), "name", "with_status"),
             (MonitoringFilters(has_organisation=False), "id", "without_organisation"),
-            (MonitoringFilters(words=("fund", "399")), "id", ""),  # of few, all of the partner
+            (MonitoringFilters(search_words=("fund", "399")), "id", ""),  # of few, all of the partner
         ]
         for filters, sort, index in wanted:
             async with service.db.read() as reading:

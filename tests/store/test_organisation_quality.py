@@ -164,7 +164,7 @@ async def test_a_place_tells_bodies_of_one_name_apart(known: Database, place: st
     first = answer.organisations[0]
     assert first.registry_number == "700000000"
     if place != "dallsa":
-        assert answer.rankings[first.id].found_by == "place"
+        assert answer.ranked_results_by_id[first.id].found_by == "place"
 
 
 async def test_a_state_is_found_by_its_name_and_its_code(known: Database) -> None:
@@ -174,7 +174,10 @@ async def test_a_state_is_found_by_its_name_and_its_code(known: Database) -> Non
                 tx, NOBODY, OrganisationFilters(), f"letter carriers {state}", 0, 25, best_first=True
             )
         first = answer.organisations[0]
-        assert (first.name, answer.rankings[first.id].found_by) == ("NATL ASSN OF LETTER CARRIERS", "place"), state
+        assert (first.name, answer.ranked_results_by_id[first.id].found_by) == (
+            "NATL ASSN OF LETTER CARRIERS",
+            "place",
+        ), state
         assert answer.similar_results_only is False, state
 
 
@@ -291,4 +294,4 @@ async def test_any_filters_together_are_what_each_of_them_says(postgres_server: 
                 else:
                     answer = await organisations.list_page(tx, NOBODY, filters, RequestedPage(200, descending=True))
             assert {row.registry_number for row in answer.organisations} == meant, filters
-            assert (answer.total, answer.exhaustive) == (len(meant), True), filters
+            assert (answer.total, answer.is_total_exact) == (len(meant), True), filters

@@ -49,7 +49,7 @@ async def stood(loader: Loader, number: str, day: datetime) -> Organisation:
 
 
 def codes(one: Organisation) -> list[str | None]:
-    return [source.code for source in one.sources]
+    return [source.source_code for source in one.sources]
 
 
 async def branded(loader: Loader, number: str, **wish: Any) -> None:

@@ -106,7 +106,7 @@ async def test_a_load_can_be_taken_back_and_loaded_again(db: Database, tmp_path:
     async with db.read() as tx:
         (status,) = await service.list_sources(tx)
         assert (await service.resolve_import(tx, "irs-bmf", MAY)).id == made.id
-    assert (status.data_as_of, status.rows) == (MARCH, 42)
+    assert (status.data_as_of, status.row_count) == (MARCH, 42)
     assert [one.status for one in await registers_flows.list_imports(db)] == ["loaded", "rolled_back", "loaded"]
     assert (await difference(db, first, made))[0] == RegisterImportDifference(0, 0, 0, 0, 0, 0, {})
     with pytest.raises(ImportRefused, match="taken back already"):

@@ -81,7 +81,7 @@ async def test_a_body_in_two_registers_is_one_organisation(loader: Loader) -> No
     async with loader.db.read() as tx:
         assert await organisations.get(tx, ALL_PARTNERS, english["id"]) == one
     assert [
-        (reported.registry_name, reported.registry_number, reported.code, reported.data_as_of)
+        (reported.registry_name, reported.registry_number, reported.source_code, reported.data_as_of)
         for reported in one.sources
     ] == [
         ("OSCR", "SC002327", "oscr", DAYS[1]),
@@ -125,11 +125,11 @@ async def test_what_a_body_published_under_any_of_its_records_is_shown_of_it(loa
 
     async def amounts(organisation_id: UUID) -> list[Any]:
         async with loader.db.read() as tx:
-            rows, total = await organisations.list_milestones(
+            rows, total = await organisations.list_donation_milestones(
                 tx, ALL_PARTNERS, organisation_id, RequestedPage(9, descending=False)
             )
         assert total == len(rows)
-        return sorted(row.amount_minor for row in rows)
+        return sorted(row.goal_amount_minor for row in rows)
 
     assert (await amounts(english.id), await amounts(scottish.id)) == ([1000], [5000])
     await loader.load(LINKS, DAYS[1], ROW, same("263710", "SC002327"))

@@ -260,10 +260,10 @@ async def test_progress_tells_rows_pace_and_time_left(db: Database, paths: Itera
     await registers_flows.import_files(db, IrsBmfReader(), [file], as_of=MARCH, on_progress=reported.append)
     stages = [progress.stage for progress in reported]
     assert stages == ["reading"] * 3 + ["merging"] * (len(reported) - 3)
-    assert reported[-1].rows == 12_000
-    assert 0.5 < reported[-1].share < 1
+    assert reported[-1].rows_read == 12_000
+    assert 0.5 < reported[-1].share_done < 1
     assert reported[-2].seconds_left is not None
-    assert [progress.share for progress in reported] == sorted(progress.share for progress in reported)
+    assert [progress.share_done for progress in reported] == sorted(progress.share_done for progress in reported)
 
 
 async def test_words_of_loaded_names_are_in_the_dictionary(db: Database, paths: Iterator[Path]) -> None:

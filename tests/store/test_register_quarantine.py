@@ -107,8 +107,8 @@ async def test_every_breakage_is_put_aside_and_changes_nothing(db: Database, tmp
         (status,) = await service.list_sources(tx)
         assert await tx.fetchval("select count(*) from register_reading") == 0
         assert await tx.fetchval("select count(*) from pg_class where relname like 'register\\_staged\\_%'") == 0
-    assert len(status.quarantined) == len(BREAKAGES)
-    assert (status.data_as_of, status.rows) == (MARCH, len(GOOD))
+    assert len(status.quarantined_imports) == len(BREAKAGES)
+    assert (status.data_as_of, status.row_count) == (MARCH, len(GOOD))
 
 
 async def test_all_reasons_are_told_at_once_with_the_bad_rows(db: Database, tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ async def test_all_reasons_are_told_at_once_with_the_bad_rows(db: Database, tmp_
     async with db.read() as tx:
         assert await tx.fetchval("select count(*) from register_quarantine") == file.quarantined
         (status,) = await service.list_sources(tx)
-    assert [reasons for _, _, reasons in status.quarantined] == [stored.reasons]
+    assert [reasons for _, _, reasons in status.quarantined_imports] == [stored.reasons]
 
 
 async def test_what_it_would_change_is_kept_row_by_row(db: Database, tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ async def test_what_was_put_aside_is_taken_by_force_and_a_good_file_ends_it(db: 
     assert (forced.status, forced.forced, forced.removed) == ("loaded", True, len(GOOD) - 200)
     async with db.read() as tx:
         (status,) = await service.list_sources(tx)
-    assert status.quarantined == ()
+    assert status.quarantined_imports == ()
 
 
 async def test_folders_zips_and_packed_files_are_what_they_hold(db: Database, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from almoner.kit.errors import NotFound
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     CLAIM_DURATION,
-    EvidenceChanged,
+    CurrentEvidenceNotSeen,
     Review,
     ReviewClaimedByAnother,
     ReviewDecision,
@@ -54,7 +54,7 @@ async def test_who_was_shown_it_decides_and_it_is_kept(
     await one.accept(olive, "The register of 3 March, case 7")
     history = await one.history()
     [review], [stored] = history.reviews, history.decisions
-    assert (review.status, review.reasons, review.asked_at) == ("decided", REASONS, asked_at)
+    assert (review.status, review.reasons, review.requested_at) == ("decided", REASONS, asked_at)
     assert review.ended_at == stored.at == asked_at + timedelta(hours=2)
     assert stored.decision == ReviewDecision("accepted", None, olive.id, "The register of 3 March, case 7")
     assert stored.review_id == review.id
@@ -88,7 +88,7 @@ async def test_a_reversal_is_a_decision_of_its_own(one: Waiting, people: tuple[O
 
 async def test_nobody_decides_what_they_were_not_shown(one: Waiting, people: tuple[Operator, Operator]) -> None:
     olive, _ = people
-    with pytest.raises(EvidenceChanged, match="have not been shown"):
+    with pytest.raises(CurrentEvidenceNotSeen, match="have not been shown"):
         await one.accept(olive)
     assert (await one.history()).decisions == []
 
@@ -99,14 +99,14 @@ async def test_what_changed_is_shown_again_before_it_is_decided(
     olive, _ = people
     await one.look(olive)
     await one.ask("register_changed")
-    with pytest.raises(EvidenceChanged, match="has changed since"):
+    with pytest.raises(CurrentEvidenceNotSeen, match="has changed since"):
         await one.accept(olive)
     await one.look(olive)
     async with one.service.db.write() as tx:
         await tx.execute(
             "update monetary_donation_verification set metadata = $2 where id = $1", one.subject.id, {"case": "8"}
         )
-    with pytest.raises(EvidenceChanged, match="has changed since"):
+    with pytest.raises(CurrentEvidenceNotSeen, match="has changed since"):
         await one.reject(olive)
     assert (await one.history()).decisions == []
     await one.look(olive)
@@ -163,7 +163,7 @@ async def test_who_lets_go_lets_others_decide(one: Waiting, people: tuple[Operat
         await one.release(olive)
     await one.look(olive)
     await one.release(olive)
-    with pytest.raises(EvidenceChanged):
+    with pytest.raises(CurrentEvidenceNotSeen):
         await one.accept(olive)
     assert (await one.look(otto)).claimed_by == otto.id
     await one.accept(otto)
@@ -262,5 +262,5 @@ async def test_the_queue_is_oldest_first_and_can_be_narrowed(
 def test_every_refusal_is_told_as_it_is() -> None:
     assert all(
         issubclass(one, ReviewRefused)
-        for one in (ReviewClaimedByAnother, ReviewNotClaimed, ReviewNotOpen, EvidenceChanged, UnknownReasonCode)
+        for one in (ReviewClaimedByAnother, ReviewNotClaimed, ReviewNotOpen, CurrentEvidenceNotSeen, UnknownReasonCode)
     )

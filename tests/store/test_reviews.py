@@ -184,7 +184,7 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
                 explaining: Any = Explaining(tx)
                 found = await reviews_store.list_open_reviews(explaining, filters, 20)
             assert len(found) == 20
-            assert [one.asked_at for one in found] == sorted(one.asked_at for one in found)
+            assert [one.requested_at for one in found] == sorted(one.requested_at for one in found)
             assert (explaining.indexes(), explaining.scans()) == ({index}, set()), filters
         async with service.db.write() as tx:
             explaining = Explaining(tx)
@@ -213,8 +213,8 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
                 **dict.fromkeys(("claimed", "overdue", "appeal", "validation_request"), 20),
                 **dict.fromkeys(("agent_verification", "match", "screening"), 0),
             }
-            assert waits["claimed"].oldest_asked_at == first + timedelta(minutes=79)
-            assert waits["match"].oldest_asked_at is None
+            assert waits["claimed"].oldest_requested_at == first + timedelta(minutes=79)
+            assert waits["match"].oldest_requested_at is None
             assert explaining.scans() == set()
             used = {"review_queue", "review_claimed_by", "review_due", "review_queue_of_kind"}
             assert explaining.indexes() == used

@@ -85,7 +85,12 @@ async def test_a_category_without_a_loaded_list_is_never_clear(desk: Desk, lists
 async def test_a_match_waits_for_a_person_and_explains_itself(desk: Desk, lists: Lists) -> None:
     load = await lists.load(listing(1, AQSA))
     (match,) = (await desk.look()).matches
-    assert (match.list, match.entry_key, match.category, match.since) == ("ofac-sdn", "1", "sanction", load.id)
+    assert (match.list, match.entry_key, match.category, match.entry_changed_by_import_id) == (
+        "ofac-sdn",
+        "1",
+        "sanction",
+        load.id,
+    )
     assert match.decision == "open"
     assert match.score == pytest.approx(sum(part.points for part in match.parts), abs=1e-6)
     assert await desk.open(match) == ["listed:sanction"]
@@ -106,7 +111,7 @@ async def test_what_a_person_decided_is_remembered(
     await desk.decide(match, decision)
     assert (await desk.known()).status_in_category("sanction") == status
     again = await desk.look()
-    assert (again.status_in_category("sanction"), again.opened, again.changed) == (status, [], False)
+    assert (again.status_in_category("sanction"), again.newly_awaiting_review, again.has_changed) == (status, [], False)
     assert await desk.open(match) is None
     with pytest.raises(ReviewNotOpen):
         await desk.decide(match, SAME)
@@ -118,7 +123,7 @@ async def test_a_cleared_match_stays_cleared_over_what_does_not_matter(desk: Des
     await desk.decide(match, OTHER)
     await lists.load(listing(1, AQSA, programme="SDGT] [FTO"), listing(2, "ZAVOD IMENI DEGTYAREVA"))
     renamed = await desk.look("Al-Masjed Al-Aqsa Charity Foundation, Inc.", "Garden Club of Casper")
-    assert (renamed.status_in_category("sanction"), renamed.opened) == ("clear", [])
+    assert (renamed.status_in_category("sanction"), renamed.newly_awaiting_review) == ("clear", [])
     await lists.load(listing(2, "ZAVOD IMENI DEGTYAREVA"))
     assert (await desk.look()).matches == []
     await lists.load(listing(1, AQSA))
@@ -130,9 +135,9 @@ async def test_a_cleared_match_reopens_with_the_difference(desk: Desk, lists: Li
     (match,) = (await desk.look()).matches
     await desk.decide(match, OTHER)
     await lists.load(listing(1, AQSA, remarks="nationality Bosnia and Herzegovina."))
-    (again,) = (await desk.look(countries=("BIH",))).opened
+    (again,) = (await desk.look(countries=("BIH",))).newly_awaiting_review
     assert (again.id, again.decision) == (match.id, "open")
-    assert [(one.side, one.detail, one.before, one.after) for one in again.changes_since_decision] == [
+    assert [(one.side, one.field_name, one.before, one.after) for one in again.changes_since_decision] == [
         ("subject", "countries", None, "BIH"),
         ("entry", "countries", None, "BIH"),
     ]
@@ -146,18 +151,18 @@ async def test_a_confirmed_match_stays_confirmed_while_a_person_is_asked_about_a
     (match,) = (await desk.look()).matches
     await desk.decide(match, SAME)
     await lists.load(listing(1, "AL-MASJED AL-AQSA CHARITY FOUNDATION OF TYRE"))
-    (again,) = (await desk.look()).opened
+    (again,) = (await desk.look()).newly_awaiting_review
     assert (again.id, again.decision, (await desk.known()).status_in_category("sanction")) == (
         match.id,
         "confirmed",
         "confirmed",
     )
-    assert [(one.side, one.detail) for one in again.changes_since_decision] == [("entry", "name")]
+    assert [(one.side, one.field_name) for one in again.changes_since_decision] == [("entry", "name")]
     assert await desk.open(again) == ["listed:sanction", "changed_since_decided"]
     await desk.decide(again, SAME)
     assert (await desk.known()).status_in_category("sanction") == "confirmed"
     assert await desk.open(again) is None
-    assert (await desk.look()).opened == []
+    assert (await desk.look()).newly_awaiting_review == []
 
 
 @pytest.mark.parametrize("changed", ["the list", "the record"])
@@ -172,7 +177,10 @@ async def test_who_was_confirmed_stays_it_under_another_name_until_the_list_ends
         found = await desk.look()
     else:
         found = await desk.look("Garden Club of Casper")
-    assert ([one.id for one in found.opened], found.status_in_category("sanction")) == ([match.id], "confirmed")
+    assert ([one.id for one in found.newly_awaiting_review], found.status_in_category("sanction")) == (
+        [match.id],
+        "confirmed",
+    )
     await lists.load(listing(2, "HOUSE OF CACAO"))
     assert (await desk.look()).status_in_category("sanction") == "clear"
     assert await desk.open(match) is None
@@ -183,18 +191,21 @@ async def test_the_difference_is_from_what_was_decided_after_many_changes(desk: 
     (match,) = (await desk.look()).matches
     await desk.decide(match, OTHER)
     await lists.load(listing(1, AQSA), listing(3, "UNHA"), category="warning")
-    (first,) = (await desk.look()).opened
-    assert [(one.detail, one.before, one.after) for one in first.changes_since_decision] == [
+    (first,) = (await desk.look()).newly_awaiting_review
+    assert [(one.field_name, one.before, one.after) for one in first.changes_since_decision] == [
         ("category", "sanction", "warning")
     ]
     await lists.load(listing(1, AQSA), listing(4, "TYRE"), category="controversial")
     (second,) = (await desk.look()).matches
-    assert [(one.detail, one.before, one.after) for one in second.changes_since_decision] == [
+    assert [(one.field_name, one.before, one.after) for one in second.changes_since_decision] == [
         ("category", "sanction", "controversial")
     ]
     await lists.load(listing(1, AQSA), listing(2, "HOUSE OF CACAO"))
     back = await desk.look()
-    assert ([one.decision for one in back.matches], [one.id for one in back.ended]) == (["cleared"], [match.id])
+    assert ([one.decision for one in back.matches], [one.id for one in back.no_longer_awaiting_review]) == (
+        ["cleared"],
+        [match.id],
+    )
     assert await desk.open(match) is None
 
 
@@ -260,7 +271,10 @@ async def test_nobody_is_asked_about_what_agrees_no_more(desk: Desk, lists: List
     (match,) = (await desk.look()).matches
     assert await desk.open(match)
     gone = await desk.look("Garden Club of Casper")
-    assert ([one.id for one in gone.ended], gone.status_in_category("sanction")) == ([match.id], "clear")
+    assert ([one.id for one in gone.no_longer_awaiting_review], gone.status_in_category("sanction")) == (
+        [match.id],
+        "clear",
+    )
     assert await desk.open(match) is None
     with pytest.raises(ReviewRefused):
         await desk.decide(match, SAME)

@@ -468,7 +468,7 @@ def test_the_service_asks_by_itself(lived: Service) -> None:
 async def test_m1_m2_m3_each_fault_is_named(lived: Service, hand: Connection, fault: Fault) -> None:
     asked = [check for check in CHECKS if check.name == fault.check]
     async with planted(lived, hand, fault) as tx:
-        found = told(await selfcheck.run_checks(tx, asked))
+        found = told(await selfcheck.run_consistency_checks(tx, asked))
     assert found.get(fault.check, 0) >= 1
 
 
@@ -479,7 +479,7 @@ async def test_m1_m2_m3_each_fault_is_named(lived: Service, hand: Connection, fa
 )
 async def test_m1_m2_m3_all_checks_are_answered_beside_a_fault(lived: Service, hand: Connection, fault: Fault) -> None:
     async with planted(lived, hand, fault) as tx:
-        outcome = await selfcheck.run_checks(tx, CHECKS)
+        outcome = await selfcheck.run_consistency_checks(tx, CHECKS)
     assert told(outcome).get(fault.check, 0) >= 1
     assert outcome.check_count == len(CHECKS)
 

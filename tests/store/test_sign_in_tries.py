@@ -93,7 +93,7 @@ async def small_world(empty_database: TestDatabase) -> AsyncIterator[Account]:
 
 async def test_who_is_attacked_from_elsewhere_signs_in_from_home(small_world: Account) -> None:
     ada = small_world
-    known = replace(AWAY, address="192.0.2.44", device=(await ada.enter()).device)
+    known = replace(AWAY, ip_address="192.0.2.44", device_cookie=(await ada.enter()).device_cookie)
     for number in range(5):
         await tried(ada, Browser(f"203.0.113.{number}"), times=4)
     with pytest.raises(AttemptThrottled):
@@ -104,7 +104,7 @@ async def test_who_is_attacked_from_elsewhere_signs_in_from_home(small_world: Ac
 
 async def test_a_device_that_signed_in_before_is_not_slowed_by_its_neighbours(small_world: Account) -> None:
     ada = small_world
-    known = replace(ada.home, device=(await ada.enter()).device)
+    known = replace(ada.home, device_cookie=(await ada.enter()).device_cookie)
     await wrong(ada, ada.home, times=8)
     with pytest.raises(AttemptThrottled):
         await ada.enter(browser=ada.home)
@@ -116,7 +116,7 @@ async def test_a_device_that_signed_in_before_is_not_slowed_by_its_neighbours(sm
 
 async def test_the_cookie_of_a_device_is_its_persons_own_and_ends(small_world: Account) -> None:
     ada = small_world
-    cookie = (await ada.enter()).device
+    cookie = (await ada.enter()).device_cookie
     epoch = 1  # of the first password
     vault, real_now = ada.service.db.deployment.vault, ada.service.clock.real_now()
     other = replace(ada.person, id=ada.realm.id)
@@ -131,14 +131,14 @@ async def test_the_cookie_of_a_device_is_its_persons_own_and_ends(small_world: A
 async def test_many_names_from_one_network_are_slowed(small_world: Account) -> None:
     """Passwords of another site's leak: each name is tried once."""
     ada = small_world
-    home = (await ada.enter()).device
+    home = (await ada.enter()).device_cookie
 
     there = Browser("203.0.113.9")
     for number in range(50):
         await tried(ada, there, name=f"leaked-{number}")
     with pytest.raises(AttemptThrottled):
         await tried(ada, there, name="leaked-50")
-    await ada.enter(browser=Browser("203.0.113.9", device=home))
+    await ada.enter(browser=Browser("203.0.113.9", device_cookie=home))
     await ada.enter(browser=Browser("203.0.113.10"))
 
 
@@ -154,7 +154,7 @@ async def test_a_customers_whole_network_is_one_source_of_many_names(ada: Accoun
 
 async def test_who_signed_in_from_a_network_waits_for_nobody_in_its_district(ada: Account) -> None:
     await ada.enter()
-    near = ada.home.address.rpartition(":")[0].rpartition(":")[0]
+    near = ada.home.ip_address.rpartition(":")[0].rpartition(":")[0]
     site = ":".join(near.split(":")[:3])
     for number in range(200):
         await tried(ada, Browser(f"{site}:{number:x}::1"), name=f"leaked-{number}")
@@ -181,7 +181,7 @@ async def test_what_can_be_nobodys_name_is_refused_like_any_other(ada: Account, 
     with pytest.raises(SignInFailed):
         await sign_in_methods.sign_in_by_password(ada.service.db, ada.realm, name, f"{name}\0", ada.home)
     async with ada.service.db.write() as tx:
-        await links.request_password_reset(tx, ada.realm, name, ada.home.address)
+        await links.request_password_reset(tx, ada.realm, name, ada.home.ip_address)
     await ada.service.drain()
 
 

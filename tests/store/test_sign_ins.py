@@ -55,13 +55,13 @@ async def test_a_password_signs_in_whoever_has_nothing_more(ada: Account) -> Non
     entered = await ada.enter()
     assert (entered.sign_in.method, entered.sign_in.device) == ("password", "Firefox on Windows")
     async with ada.service.db.single_statement() as tx:
-        seen = await sign_ins.find_sign_in_by_secret(tx, ada.realm, entered.secret)
+        seen = await sign_ins.find_sign_in_by_secret(tx, ada.realm, entered.session_secret)
     assert seen is not None
     assert (seen[0].id, seen[1].id, seen[1].roles) == (entered.sign_in.id, ada.person.id, frozenset({"developer"}))
     async with ada.service.db.read() as tx:
         stored = await tx.fetchval("select s::text from sign_in s where id = $1", entered.sign_in.id)
-    assert entered.secret not in stored
-    assert len(entered.secret) == 43
+    assert entered.session_secret not in stored
+    assert len(entered.session_secret) == 43
     assert "signed_in" in await ada.recorded()
 
 
@@ -72,7 +72,9 @@ async def test_names_are_compared_without_regard_to_case_and_within_one_partner(
     with pytest.raises(SignInFailed):
         await sign_in_methods.sign_in_by_password(ada.service.db, other, ada.name, PASSWORD, ada.home)
     async with ada.service.db.single_statement() as tx:
-        assert await sign_ins.find_sign_in_by_secret(tx, other, entered.secret) is None, "a cookie is of one realm"
+        assert await sign_ins.find_sign_in_by_secret(tx, other, entered.session_secret) is None, (
+            "a cookie is of one realm"
+        )
 
 
 async def test_an_app_is_asked_for_after_the_password(ada: Account) -> None:
@@ -153,7 +155,7 @@ async def test_a_passkey_alone_signs_in(service: Service) -> None:
 async def test_a_member_may_be_idle_for_12_hours(ada: Account, minutes: int, live: bool) -> None:
     entered = await ada.enter()
     ada.service.clock.advance_wall(minutes=minutes)
-    assert await found(ada, entered.secret) is live
+    assert await found(ada, entered.session_secret) is live
 
 
 @pytest.mark.parametrize(("minutes", "live"), [(29, True), (31, False)])
@@ -162,16 +164,16 @@ async def test_an_operator_may_be_idle_for_30_minutes(service: Service, minutes:
     entered = await who.enter()
     for _ in range(3):
         service.clock.advance_wall(minutes=29)
-        assert await found(who, entered.secret), "it was seen, and the time begins again"
+        assert await found(who, entered.session_secret), "it was seen, and the time begins again"
     service.clock.advance_wall(minutes=minutes)
-    assert await found(who, entered.secret) is live
+    assert await found(who, entered.session_secret) is live
 
 
 async def test_nothing_lasts_longer_than_its_most(ada: Account) -> None:
     who = await operator(ada.service)
     for one, hours, most in ((who, 0.45, 12), (ada, 11, 30 * 24)):
         entered, passed = await one.enter(), 0.0
-        while await found(one, entered.secret):
+        while await found(one, entered.session_secret):
             ada.service.clock.advance_wall(hours=hours)
             passed += hours
         assert most <= passed < most + hours
@@ -182,7 +184,7 @@ async def test_being_seen_is_written_at_most_once_a_minute(ada: Account) -> None
     moments = []
     for seconds in (0, 30, 31, 30, 31):
         ada.service.clock.advance_wall(seconds=seconds)
-        assert await found(ada, entered.secret)
+        assert await found(ada, entered.session_secret)
         async with ada.service.db.read() as tx:
             moments.append(await tx.fetchval("select last_seen_at from sign_in where id = $1", entered.sign_in.id))
     assert [after != before for before, after in pairwise(moments)] == [False, True, False, True]
@@ -204,15 +206,15 @@ async def test_finding_a_sign_in_is_one_look_at_indexes(ada: Account) -> None:
     text = "\n".join(row[0] for row in plan)
     assert "Index Scan using sign_in_hash_key" in text
     assert not re.search(r"Seq Scan on (sign_in|person)\b", text), text
-    assert await found(ada, entered.secret)
+    assert await found(ada, entered.session_secret)
 
 
 async def test_deactivation_ends_sign_ins_at_once_and_for_good(ada: Account) -> None:
     entered = await ada.enter()
     await ada.deactivate()
-    assert not await found(ada, entered.secret)
+    assert not await found(ada, entered.session_secret)
     await ada.deactivate(active=True)
-    assert not await found(ada, entered.secret), "what was ended stays so"
+    assert not await found(ada, entered.session_secret), "what was ended stays so"
     assert await reasons(ada) == ["deactivated"]
     await ada.enter()
 
@@ -221,10 +223,10 @@ async def test_a_proof_is_fresh_for_ten_minutes(ada: Account) -> None:
     entered = await ada.enter()
     db, clock = ada.service.db, ada.service.clock
     clock.advance_wall(minutes=10)
-    assert not await fresh(ada, entered.secret)
+    assert not await fresh(ada, entered.session_secret)
     with pytest.raises(SignInFailed):
         await sign_in_methods.reauthenticate_by_password(db, ada.person, entered.sign_in, WRONG, ada.home)
-    assert not await fresh(ada, entered.secret)
+    assert not await fresh(ada, entered.session_secret)
     secret = await sign_in_methods.reauthenticate_by_password(db, ada.person, entered.sign_in, PASSWORD, ada.home)
     assert await fresh(ada, secret)
     key = await add_passkey(ada)
@@ -247,7 +249,7 @@ async def test_a_stolen_cookie_opens_nothing_after_a_proof(ada: Account) -> None
     secret = await sign_in_methods.reauthenticate_by_password(
         ada.service.db, ada.person, stolen.sign_in, PASSWORD, ada.home
     )
-    assert [await found(ada, one) for one in (stolen.secret, secret)] == [False, True]
+    assert [await found(ada, one) for one in (stolen.session_secret, secret)] == [False, True]
     async with ada.service.db.write() as tx:
         await sign_ins.end_sign_in(tx, ada.person, stolen.sign_in.id, "revoked", BY)
         ended = await sign_ins.rotate_secret_after_reauthentication(tx, stolen.sign_in)
@@ -263,7 +265,7 @@ async def test_who_has_no_password_proves_by_the_app(service: Service, tenant: T
         await sign_in_methods.reauthenticate_by_second_factor_code(
             service.db, who.person, entered.sign_in, who.wrong_code(), who.home
         )
-    assert not await fresh(who, entered.secret)
+    assert not await fresh(who, entered.session_secret)
     secret = await sign_in_methods.reauthenticate_by_second_factor_code(
         service.db, who.person, entered.sign_in, who.code(), who.home
     )
@@ -294,13 +296,13 @@ async def test_sign_ins_are_listed_and_revoked(ada: Account, tenant: Tenant) -> 
     async with ada.service.db.write() as tx:
         listed = await sign_ins.list_by_person(tx, ada.person)
         assert [(one.device, one.address, one.is_unexpired(tx.real_now)) for one in listed] == [
-            ("Safari on iPhone", AWAY.address, True),
-            ("Firefox on Windows", ada.home.address, True),
+            ("Safari on iPhone", AWAY.ip_address, True),
+            ("Firefox on Windows", ada.home.ip_address, True),
         ]
         assert not await sign_ins.end_sign_in(tx, other.person, there.sign_in.id, "revoked", BY), "not one's own"
         assert await sign_ins.end_sign_in(tx, ada.person, there.sign_in.id, "revoked", BY)
         assert not await sign_ins.end_sign_in(tx, ada.person, there.sign_in.id, "revoked", BY)
-    assert [await found(ada, one.secret) for one in (here, there)] == [True, False]
+    assert [await found(ada, one.session_secret) for one in (here, there)] == [True, False]
     async with ada.service.db.write() as tx:
         assert await sign_ins.end_sign_in(tx, ada.person, here.sign_in.id, "signed_out", BY)
     assert await reasons(ada) == ["revoked", "signed_out"]
@@ -310,9 +312,11 @@ async def test_sign_ins_are_listed_and_revoked(ada: Account, tenant: Tenant) -> 
 async def test_a_new_password_ends_the_other_sign_ins(ada: Account) -> None:
     here, there = await ada.enter(), await ada.enter(browser=AWAY)
     with pytest.raises(PasswordTooWeak):
-        await account.change_password(ada.service.db, ada.person, here.sign_in, "short", ada.home)
-    await account.change_password(ada.service.db, ada.person, here.sign_in, NEW, ada.home)
-    assert [await found(ada, one.secret) for one in (here, there)] == [True, False]
+        await account.change_password_and_issue_device_cookie(
+            ada.service.db, ada.person, here.sign_in, "short", ada.home
+        )
+    await account.change_password_and_issue_device_cookie(ada.service.db, ada.person, here.sign_in, NEW, ada.home)
+    assert [await found(ada, one.session_secret) for one in (here, there)] == [True, False]
     with pytest.raises(SignInFailed):
         await ada.enter()
     await ada.enter(NEW)
@@ -321,13 +325,13 @@ async def test_a_new_password_ends_the_other_sign_ins(ada: Account) -> None:
 
 async def test_a_mail_tells_of_a_browser_that_is_new(ada: Account) -> None:
     first = await ada.enter()
-    await ada.enter(browser=replace(ada.home, device=first.device))
+    await ada.enter(browser=replace(ada.home, device_cookie=first.device_cookie))
     assert await ada.mails() == []
     await ada.enter(browser=AWAY)
     ((subject, text),) = await ada.mails()
     assert subject.startswith("New sign-in to ")
     assert "Browser: Safari on iPhone" in text
-    assert AWAY.address in text
+    assert AWAY.ip_address in text
 
 
 async def test_what_is_over_is_removed_after_90_days(empty_database: TestDatabase) -> None:
@@ -343,7 +347,7 @@ async def test_what_is_over_is_removed_after_90_days(empty_database: TestDatabas
             service.clock.advance_wall(days=days)
             service.clock.advance(days=days)
             async with service.db.write() as tx:
-                while await sign_ins.delete_expired(tx):
+                while await sign_ins.delete_expired_sign_ins_and_links(tx):
                     pass
                 left.append(
                     await tx.fetchval("select (select count(*) from sign_in) + (select count(*) from one_time_link)")
@@ -363,9 +367,9 @@ async def test_a_dump_of_the_database_opens_nothing(empty_database: TestDatabase
             codes = await account.create_recovery_codes(tx, who.person, who.home)
             made = await links.send_invitation(tx, who.person)
             tokens = [links.create_link_token(tx, made), tx.vault.create_page_token("reset", made.id)]
-            await links.request_password_reset(tx, who.realm, who.name, who.home.address)
+            await links.request_password_reset(tx, who.realm, who.name, who.home.ip_address)
         ticket = (await second(who)).ticket
-        secrets = [PASSWORD, entered.secret, entered.device, app.secret, ticket, *tokens, *codes]
+        secrets = [PASSWORD, entered.session_secret, entered.device_cookie, app.secret, ticket, *tokens, *codes]
         for _ in range(2):
             found_there = await _everything(empty_database)
             assert who.name.encode() in found_there
@@ -393,4 +397,4 @@ async def test_whoever_is_deleted_leaves_nothing_that_opens(ada: Account) -> Non
     async with ada.service.db.write() as tx:
         await people.delete(tx, ada.realm, ada.person.id)
         assert (await passwords.load_password_of_user_name(tx, ada.realm, ada.name)).hash is None
-    assert not await found(ada, entered.secret)
+    assert not await found(ada, entered.session_secret)

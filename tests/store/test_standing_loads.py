@@ -91,7 +91,7 @@ async def test_revoked_reinstated_and_listed_again_by_the_day_of_each_list(world
     await world.listing(IrsRevocationsReader(), APRIL, revoked(GONE, "15-NOV-2025", "08-APR-2026"))
     gone = await world.body(GONE)
     assert (gone.active, gone.inactive_reason) == (False, "revoked")  # the master file is older than the posting
-    assert [(reported.code, reported.data_as_of) for reported in gone.sources] == [
+    assert [(reported.source_code, reported.data_as_of) for reported in gone.sources] == [
         ("irs-bmf", MARCH),
         ("irs-revocations", APRIL),
     ]

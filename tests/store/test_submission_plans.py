@@ -157,8 +157,8 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
         (SubmissionFilters(validation_request_ids=(some["validation_request_id"],)), "of_request"),
         (SubmissionFilters(country_codes=("GBR",)), "country"),
         (SubmissionFilters(email="FUND7@example.org"), "of_agent"),
-        (SubmissionFilters(words=("fund", "399")), ""),  # of few, all of the partner
-        (SubmissionFilters(words=("fu",)), ""),
+        (SubmissionFilters(search_words=("fund", "399")), ""),  # of few, all of the partner
+        (SubmissionFilters(search_words=("fu",)), ""),
     ]
     for filters, index in wanted:
         for page in (RequestedPage(25, descending=True), RequestedPage(25, descending=False)):
@@ -185,9 +185,9 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
         assert await submissions_store.list_open_submission_ids(asking, "compliance", [uuid4()]) == []
         assert await submissions_store.list_open_submission_ids(asking, "eligibility", [uuid4()]) == []
         assert await submissions_store.list_undecided_submission_ids(asking, partner, some["configuration_id"])
-        assert await submissions_store.list_submission_ids_owning_their_request(asking, [some["id"]]) == {some["id"]}
+        assert await submissions_store.filter_submission_ids_owning_their_request(asking, [some["id"]]) == {some["id"]}
         several = [row["id"] for row in await reading.fetch(f"select id from {RECORD} limit 100")]
-        assert await submissions_store.list_submission_ids_owning_their_request(asking, several) == set(several)
+        assert await submissions_store.filter_submission_ids_owning_their_request(asking, several) == set(several)
     assert not asking.scans() & {RECORD, "agent_verification", "validation_request"}
     assert {f"{RECORD}_of_{check}" for check in ("organisation", "request", "agent")} <= asking.indexes()
     assert "agent_verification_of_request" in asking.indexes()
@@ -287,8 +287,8 @@ async def test_the_page_of_an_application_is_answered_from_indexes(world: World)
         known = await status_views.load_application_status(asking, submission)
         assert (known.language, known.appeal is None, known.submission.status) == ("de", False, "failed")
         assert await status_views.get_application_language(asking, submission) == "de"
-        assert len(await form_store.list_link_send_times(asking, submission)) == 1
-        assert await form_store.find_invite_submission(asking, submission) is None
+        assert len(await form_store.list_application_link_send_times(asking, submission)) == 1
+        assert await form_store.find_submission_id_and_creation_time(asking, submission) is None
         assert await submission_documents_store.find_by_document_id(asking, submission) is None
     # These are small or empty here; tests of their own look at them.
     small = {"partner", "hosted_configuration", "document", "organisation_contact", "organisation"}

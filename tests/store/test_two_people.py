@@ -182,13 +182,13 @@ async def test_v8_whether_two_are_asked_for_is_kept_in_the_database(service: Ser
     """
     live, sandbox = "operator_a", "sandbox_operator_a"
     async with service.db.write() as tx:
-        assert not await operators.requires_two_person_approval(tx)
+        assert not await operators.is_two_person_approval_enabled(tx)
         await tx.execute(release, organisation, sandbox)
     assert await refused(service, release, organisation, live) == "dual_control", "production takes two unless told"
     for required in (True, False, True):
         async with service.db.write() as tx:
             await operators.set_two_person_approval(tx, BY, required=required)
-            assert await operators.requires_two_person_approval(tx) == required
+            assert await operators.is_two_person_approval_enabled(tx) == required
         for who in (live, sandbox):
             if required:
                 assert await refused(service, release, organisation, who) == "dual_control"
@@ -207,7 +207,7 @@ async def test_production_takes_two_unless_told(service: Service) -> None:
     database = await open_database(service.database.dsn, production, pool_size=1)
     try:
         async with database.write() as tx:
-            assert await operators.requires_two_person_approval(tx)
+            assert await operators.is_two_person_approval_enabled(tx)
             first = await operators.add_operator(tx, BY, "ada@example.org", None, ["administrator"])
             await operators.create_token(tx, BY, first, "first")
             for who in (first, await operators.add_operator(tx, BY, "bo@example.org", None, ["finance"])):
@@ -285,7 +285,7 @@ async def test_the_second_factor_of_an_operator_is_reset(service: Service) -> No
     held = await signing_in.factors_of(bo)
     assert (held.password, held.has_second_factor) == (False, False)
     assert "operator_token.revoked" in await recorded(service, ada)
-    assert not await signing_in.found(bo, entered.secret)
+    assert not await signing_in.found(bo, entered.session_secret)
     assert await live_tokens(service, bo.person) == 0
     assert "Your Almoner sign-in methods were reset" in [mail[0] for mail in await bo.mails()]
 

@@ -266,13 +266,16 @@ async def test_lists_and_evidence_are_answered_from_indexes(empty_database: Test
             f"{RECORD}_partner_id_id_key": (RequestFilters(), "id"),
             f"{RECORD}_status": (RequestFilters(status="pending"), "id"),
             f"{RECORD}_name": (RequestFilters(), "name"),
-            f"{RECORD}_created": (RequestFilters(starts=now, ends=now.replace(year=now.year + 1)), "id"),
+            f"{RECORD}_created": (
+                RequestFilters(created_from=now, created_before=now.replace(year=now.year + 1)),
+                "id",
+            ),
         }
         for index, (filters, sort) in wanted.items():
             for page in (first, last):
                 assert index in await used(service, partner, filters, page, sort), (index, page)
-        assert await used(service, partner, RequestFilters(words=("fund", "000000399")), first, "id")
-        assert f"{RECORD}_words" not in await used(service, partner, RequestFilters(words=("fu",)), first, "id")
+        assert await used(service, partner, RequestFilters(search_words=("fund", "000000399")), first, "id")
+        assert f"{RECORD}_words" not in await used(service, partner, RequestFilters(search_words=("fu",)), first, "id")
         async with service.db.read() as reading:
             explaining: Any = Explaining(reading)
             assert await evidence_store.list_evaluations(explaining, some)

@@ -23,7 +23,7 @@ async def mailed(who: Account, purpose: Purpose) -> str:
     async with who.service.db.write() as tx:
         if purpose == "invitation":
             return links.create_link_token(tx, await links.send_invitation(tx, who.person))
-        await links.request_password_reset(tx, who.realm, who.name, who.home.address)
+        await links.request_password_reset(tx, who.realm, who.name, who.home.ip_address)
     await who.service.drain()
     async with who.service.db.read() as tx:
         [link] = await tx.fetch(
@@ -68,7 +68,7 @@ async def test_a_reset_that_a_thief_asked_for_is_void_with_a_new_password(ada: A
     async with ada.service.db.write() as tx:
         entered = await sign_ins.begin_sign_in(tx, ada.person, "passkey", ada.home)
     token = await mailed(ada, "reset")
-    await account.change_password(ada.service.db, ada.person, entered.sign_in, NEW, ada.home)
+    await account.change_password_and_issue_device_cookie(ada.service.db, ada.person, entered.sign_in, NEW, ada.home)
     await is_revoked(ada, token, "reset")
 
 
@@ -104,7 +104,7 @@ async def test_the_second_step_ends_with_the_password_it_followed(ada: Account) 
     assert (
         await sign_in_methods.get_pending_second_factor(ada.service.db, ada.realm, needed.ticket)
     ).person.id == ada.person.id
-    await account.change_password(ada.service.db, ada.person, entered.sign_in, NEW, ada.home)
+    await account.change_password_and_issue_device_cookie(ada.service.db, ada.person, entered.sign_in, NEW, ada.home)
     with pytest.raises(SecondFactorTicketExpired):
         await sign_in_methods.get_pending_second_factor(ada.service.db, ada.realm, needed.ticket)
     with pytest.raises(SecondFactorTicketExpired):
@@ -126,22 +126,24 @@ async def test_the_second_step_ends_with_all_sign_ins(ada: Account) -> None:
 
 async def test_a_thiefs_browser_is_unknown_again_after_the_password_was_changed(ada: Account) -> None:
     mine, thief = await ada.enter(), Browser("9.9.9.9", FIREFOX)
-    stolen = (await ada.enter(browser=thief)).device
-    stored = await account.change_password(ada.service.db, ada.person, mine.sign_in, NEW, ada.home)
-    assert await found(ada, mine.secret)
+    stolen = (await ada.enter(browser=thief)).device_cookie
+    stored = await account.change_password_and_issue_device_cookie(
+        ada.service.db, ada.person, mine.sign_in, NEW, ada.home
+    )
+    assert await found(ada, mine.session_secret)
 
     async def told() -> int:
         return len([subject for subject, _ in await ada.mails() if "ew sign-in" in subject])
 
     before = await told()
-    assert isinstance(await ada.enter(NEW, replace(ada.home, device=stored)), NewSignIn)
+    assert isinstance(await ada.enter(NEW, replace(ada.home, device_cookie=stored)), NewSignIn)
     assert await told() == before, "the browser in which it was changed is known"
     await ada.enter(NEW, Browser("9.9.9.10", FIREFOX, stolen))
     assert await told() == before + 1
 
 
 async def test_a_browser_is_unknown_again_after_all_sign_ins_were_ended(ada: Account) -> None:
-    device = (await ada.enter()).device
+    device = (await ada.enter()).device_cookie
     async with ada.service.db.write() as tx:
         await sign_ins.end_all_sign_ins(tx, ada.person, "revoked", BY)
     await ada.enter(browser=Browser("9.9.9.10", FIREFOX, device))

@@ -79,9 +79,9 @@ async def test_a_newer_file_ends_and_begins_entries_and_overwrites_none(db: Data
     async with db.read() as tx:
         changes = await service.get_import_changes(tx, second.id)
         stored = await tx.fetch("select entry_key, since_load_id, until_load_id from watchlist_entry order by id")
-    assert [one.listed.key for one in changes.added] == ["9"]
-    assert [one.listed.key for one in changes.removed] == ["4"]
-    assert [(old.listed.programmes, new.listed.programmes) for old, new in changes.changed] == [
+    assert [one.listed.key for one in changes.added_entries] == ["9"]
+    assert [one.listed.key for one in changes.removed_entries] == ["4"]
+    assert [(old.listed.programmes, new.listed.programmes) for old, new in changes.changed_entries_old_and_new] == [
         (("SDGT",), ("SDGT", "FTO"))
     ]
     assert {row["since_load_id"] for row in stored} == {first.id, second.id}
@@ -183,7 +183,7 @@ async def test_who_is_compared_meets_the_version_that_is_loaded_now(db: Database
     assert await screener.run_with_watchlists(db, compared) == ([], [])
     first = await load(db, write(next(paths), rows()))
     (hit,), versions = await screener.run_with_watchlists(db, compared)
-    assert (hit.list, hit.entry_key, hit.load, hit.category) == ("ofac-sdn", "3", first.id, "sanction")
+    assert (hit.list, hit.entry_key, hit.import_id, hit.category) == ("ofac-sdn", "3", first.id, "sanction")
     assert hit.score == pytest.approx(sum(part.points for part in hit.parts))
     assert versions == [first.version_label]
     await load(db, write(next(paths), [*rows()[:2], rows()[3]]), force=True)

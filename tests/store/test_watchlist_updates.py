@@ -38,8 +38,8 @@ async def test_two_days_of_the_real_list_are_seven_in_and_eight_out(alone: Servi
     assert (before.version_label[:10], after.version_label[:10]) == ("2024-05-01", "2024-05-03")
     async with alone.db.read() as tx:
         changes = await service.get_import_changes(tx, after.id)
-    assert {one.listed.names[0].text for one in changes.removed} >= {"EMPEROR AVIATION LTD", "9H-AMN"}
-    assert {one.listed.names[0].text for one in changes.added} >= {"THE CRYSTAL GROUP", "TELEPORT COMPANY SAL"}
+    assert {one.listed.names[0].text for one in changes.removed_entries} >= {"EMPEROR AVIATION LTD", "9H-AMN"}
+    assert {one.listed.names[0].text for one in changes.added_entries} >= {"THE CRYSTAL GROUP", "TELEPORT COMPANY SAL"}
     assert (before.organisation_categories, before.person_categories, after.person_categories) == (
         ("sanction",),
         (),
@@ -49,7 +49,7 @@ async def test_two_days_of_the_real_list_are_seven_in_and_eight_out(alone: Servi
 
 async def test_the_shipped_sample_clears_bodies_and_has_somebody_to_find(alone: Service) -> None:
     for _ in range(2):  # the second start finds it loaded
-        await terminal.load_sample(alone.db)
+        await terminal.load_sample_watchlist(alone.db)
     partner, screener = (await alone.tenant()).partner, Screener()
     lists = await screener.reload_index(alone.db)
     assert [(one.code, one.load.person_categories) for one in lists.versions] == [(SAMPLE.code, ())]

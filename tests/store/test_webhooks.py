@@ -198,7 +198,7 @@ async def test_s1_what_has_ended_stays_as_it_ended(service: Service, tenant: Ten
     ok = AttemptEvaluation("succeeded")
     outcome = EvaluatedAttempt(cancelled, tenant.partner, subscription, "https://r.example", START, late, ok)
     async with service.db.write() as tx:
-        assert await store.record_attempts(tx, [outcome]) == set()
+        assert await store.record_attempts_and_list_delivery_ids(tx, [outcome]) == set()
         await store.end_deliveries(tx, [delivered], "cancelled")
         for delivery, status in ((cancelled, "cancelled"), (delivered, "succeeded")):
             assert await tx.fetchval("select status from webhook_delivery where id = $1", delivery) == status

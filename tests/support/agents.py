@@ -93,6 +93,6 @@ async def contact(service: Service, organisation: str, email: str = "info@relief
     organisation_id = service.db.deployment.ids.decode("organisation", organisation)
     assert organisation_id is not None
     async with service.db.write() as tx:
-        return await agents.set_official_contact_and_review_agents(
+        return await agents.set_official_contact_and_enqueue_reviews(
             tx, OfficialContact(organisation_id, email, "the register's page"), "operator_olive"
         )

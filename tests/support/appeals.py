@@ -60,7 +60,7 @@ async def reject_first(service: Service, kind: str, type_: str, text: str, reaso
 async def documents_shown(service: Service, appeal: dict[str, Any]) -> list[UUID]:
     """The IDs of the documents that reviewers see."""
     async with service.db.read() as tx:
-        return list((await REVIEW_HANDLERS["appeal"].load_evidence(tx, id_of(service, appeal))).documents)
+        return list((await REVIEW_HANDLERS["appeal"].load_evidence(tx, id_of(service, appeal))).document_ids)
 
 
 async def shown(api: Client, appeal: dict[str, Any]) -> dict[str, Any]:

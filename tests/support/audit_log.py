@@ -33,7 +33,9 @@ class Log:
     @property
     def file(self) -> Path:
         """The file of its exported heads."""
-        return self.folder / (audit_heads.scope_name(self.service.db.deployment.ids, self.scope) + audit_heads.SUFFIX)
+        return self.folder / (
+            audit_heads.audit_scope_name(self.service.db.deployment.ids, self.scope) + audit_heads.SUFFIX
+        )
 
     async def write(self, entries: int = 1, server: Database | None = None) -> None:
         """Write entries and chain them; ``server``: another process that writes them."""
@@ -60,7 +62,7 @@ class Log:
     async def sign(self) -> None:
         """Sign and export new heads."""
         async with self.service.db.write() as tx:
-            await audit_heads.sign_grown_chain_heads(tx)
+            await audit_heads.sign_heads_of_grown_chains(tx)
         async with self.service.db.write() as tx:
             await audit_heads.export_signed_chain_heads(tx, self.folder)
 

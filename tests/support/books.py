@@ -67,4 +67,4 @@ def _id(service: Service, organisation: str) -> UUID:
 async def _credit(service: Service, account: LedgerAccount) -> int:
     async with service.db.read() as tx:
         balance = await ledger.get_balance(tx, account)
-    return balance.credits - balance.debits
+    return balance.credits_minor - balance.debits_minor

@@ -35,13 +35,13 @@ class Till:
     async def decline_next(self, method: SavedPaymentMethod, code: str) -> None:
         """Make the next charge of a saved card fail."""
         async with self.service.db.write() as tx:
-            assert await provider_test.fail_next_charge(tx, method.customer, method.id, DeclineReason(code))
+            assert await provider_test.fail_next_charge(tx, method.customer_id, method.id, DeclineReason(code))
 
     async def renew_card(self, method: SavedPaymentMethod) -> None:
         """Renew a saved card as its bank does."""
         async with self.service.db.write() as tx:
-            await provider_test.expire_card(tx, method.customer, method.id)
-            assert await provider_test.renew_card(tx, method.customer, method.id)
+            await provider_test.expire_card(tx, method.customer_id, method.id)
+            assert await provider_test.renew_card(tx, method.customer_id, method.id)
 
     async def open_dispute(self, payment: str) -> None:
         """Open a dispute as the donor's bank."""
@@ -65,7 +65,7 @@ async def serving_provider(service: Service) -> AsyncIterator[Till]:
     """Serve the provider, in the service's own database, until the block ends."""
     with socket.create_server(("127.0.0.1", 0)) as port:
         url = f"http://127.0.0.1:{port.getsockname()[1]}"
-        outbound = OutboundClient(AddressPolicy(loopback=True))
+        outbound = OutboundClient(AddressPolicy(allows_loopback=True))
         app = SimulatedPaymentProvider(service.db, outbound, service.services.telemetry, url=url, secret=SECRET)
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, ws="none"))
         running = asyncio.create_task(server.serve(sockets=[port]))

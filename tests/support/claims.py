@@ -98,7 +98,7 @@ class Cause:
     async def written(self, claim: GiftAidClaim) -> list[str]:
         """The lines of a schedule."""
         async with self.service.db.read() as tx:
-            titles, *lines = (await gift_aid_claims.schedule_csv(tx, claim.id)).splitlines()
+            titles, *lines = (await gift_aid_claims.render_schedule_csv(tx, claim.id)).splitlines()
         assert tuple(titles.split(",")) == hmrc_schedule.COLUMNS
         return lines
 
@@ -106,7 +106,7 @@ class Cause:
         """Amounts to return, oldest first: (reason, amount of the donation, amount not yet deducted)."""
         async with self.service.db.read() as tx:
             found = await gift_aid_claims.list_newest_adjustments(tx, self.id, 100)
-        return [(one.reason, one.minor, one.remaining_minor) for one in reversed(found)]
+        return [(one.reason, one.amount_minor, one.remaining_minor) for one in reversed(found)]
 
 
 async def cause(service: Service, api: Client) -> Cause:

@@ -31,7 +31,7 @@ async def send(
 ) -> Answer:
     """Run the job of an email once."""
     mailer = notifications_jobs.EmailJobDependencies(db.deployment, TranslationCatalogues(), transport)
-    job = Job(1, notification.kind.name, payload, attempt, 0, now, None)
+    job = Job(1, notification.job_kind.name, payload, attempt, 0, now, None)
     return await mailer.job_handler(notification)(JobContext(db), job)
 
 
@@ -47,11 +47,11 @@ def rendered(
     return mails.render_mail(
         notification.template.name,
         mails.language_for_tag(email.language),
-        email.facts,
-        brand=brand or mails.own_brand(),
-        key=email.key,
+        email.template_values,
+        brand=brand or mails.deployment_brand(),
+        deduplication_key=email.idempotency_key,
         at=email.at or AT,
-        partner=email.partner_id,
+        partner_id=email.partner_id,
         to=email.to,
     )
 
@@ -61,5 +61,5 @@ async def undeliverable(db: Database, now: datetime) -> UUID:
     one = UndeliverableEmail(uuid4(), None, "receipts.send", "ada@nowhere.example", "user unknown", True, now)
     payload = {"id": str(uuid4()), "partner": str(uuid4()), "received": iso_timestamp(now)}
     async with db.write() as tx:
-        await notifications_store.insert(tx, one, payload)
+        await notifications_store.insert_undeliverable_email(tx, one, payload)
     return one.id

@@ -84,16 +84,22 @@ class FakeProvider:
     async def create_payment(self, payment_request: PaymentRequest) -> ProviderPayment:
         """Create a payment, or return the one with this key; other data with the same key is refused."""
         self._called("create")
-        if payment_request.key in self.orders:
-            earlier, made = self.orders[payment_request.key]
+        if payment_request.idempotency_key in self.orders:
+            earlier, made = self.orders[payment_request.idempotency_key]
             if earlier != payment_request:
                 raise ProviderFailure("the key was used with other data")
             return self._answered(self.payments[made])
         made = f"tp_fake{next(_numbers)}"
-        self.orders[payment_request.key] = (payment_request, made)
+        self.orders[payment_request.idempotency_key] = (payment_request, made)
         url = f"{self.hosted_page_origin}/pay/{made}"
         shown = ProviderPayment(
-            made, url, ProviderStatus.OPEN, payment_request.money, payment_request.reference, attempts=0, live=False
+            made,
+            url,
+            ProviderStatus.OPEN,
+            payment_request.money,
+            payment_request.reference,
+            attempts=0,
+            is_live_mode=False,
         )
         self.payments[made] = shown
         return self._answered(shown)
@@ -113,23 +119,23 @@ class FakeProvider:
     async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
         """Charge a saved payment method, once for each key."""
         self._called("charge_off_session")
-        if charge.key in self.charges:
-            earlier, made = self.charges[charge.key]
+        if charge.idempotency_key in self.charges:
+            earlier, made = self.charges[charge.idempotency_key]
             if earlier != charge:
                 raise ProviderFailure("the key was used with other data")
             return self._answered(self.payments[made])
-        method = self.methods.get(charge.payment_method)
-        if method is None or method.customer != charge.customer:
-            raise PaymentMethodGone(charge.payment_method)
-        if self._known(charge.first_payment).status is not ProviderStatus.SUCCEEDED:
+        method = self.methods.get(charge.payment_method_id)
+        if method is None or method.customer_id != charge.customer_id:
+            raise PaymentMethodGone(charge.payment_method_id)
+        if self._known(charge.first_payment_id).status is not ProviderStatus.SUCCEEDED:
             raise ProviderFailure("the donor has not agreed")
         made = f"tp_fake{next(_numbers)}"
         planned = self.declines.get(method.id)
         decline = planned.pop(0) if planned else None
         status = ProviderStatus.SUCCEEDED if decline is None else ProviderStatus.FAILED
-        self.charges[charge.key] = (charge, made)
+        self.charges[charge.idempotency_key] = (charge, made)
         self.payments[made] = ProviderPayment(
-            made, None, status, charge.money, charge.reference, 1, live=False, decline=decline
+            made, None, status, charge.money, charge.reference, 1, is_live_mode=False, decline=decline
         )
         return self._answered(self.payments[made])
 
@@ -139,7 +145,7 @@ class FakeProvider:
         made = [
             payment
             for charge, payment in self.charges.values()
-            if (charge.reference, charge.customer) == (reference, customer_id)
+            if (charge.reference, charge.customer_id) == (reference, customer_id)
         ]
         return self._answered(self.payments[made[0]]) if made else None
 
@@ -147,22 +153,25 @@ class FakeProvider:
         """The current data of a saved payment method."""
         self._called("fetch_payment_method")
         method = self.methods.get(payment_method_id)
-        return self._answered(method if method is not None and method.customer == customer_id else None)
+        return self._answered(method if method is not None and method.customer_id == customer_id else None)
 
     async def delete_payment_method(self, customer_id: str, payment_method_id: str) -> None:
         """Delete a saved payment method."""
         self._called("delete_payment_method")
-        if payment_method_id in self.methods and self.methods[payment_method_id].customer == customer_id:
+        if payment_method_id in self.methods and self.methods[payment_method_id].customer_id == customer_id:
             del self.methods[payment_method_id]
 
     async def create_payment_method_setup(self, setup_request: PaymentMethodSetupRequest) -> ProviderSetup:
         """Create a page that saves a payment method, or return the one with this key."""
         self._called("create_payment_method_setup")
-        found = next((setup for asked, setup in self.setups.values() if asked.key == setup_request.key), None)
+        found = next(
+            (setup for asked, setup in self.setups.values() if asked.idempotency_key == setup_request.idempotency_key),
+            None,
+        )
         if found is None:
             made = f"tp_setup{next(_numbers)}"
             url = f"{self.hosted_page_origin}/pay/{made}"
-            found = ProviderSetup(made, url, ProviderStatus.OPEN, setup_request.reference, live=False)
+            found = ProviderSetup(made, url, ProviderStatus.OPEN, setup_request.reference, is_live_mode=False)
             self.setups[made] = (setup_request, found)
         elif self.setups[found.id][0] != setup_request:
             raise ProviderFailure("the key was used with other data")
@@ -244,7 +253,7 @@ class FakeProvider:
     def pay_with_card(self, payment: str, **changed: Any) -> ProviderPayment:
         """Pay as the donor."""
         attempts = self.payments[payment].attempts + 1
-        saves = any(made == payment and order.save_for for order, made in reversed(self.orders.values()))
+        saves = any(made == payment and order.future_use_consent for order, made in reversed(self.orders.values()))
         saved = {"payment_method": self._save_card()} if saves else {}
         return self.become(payment, ProviderStatus.SUCCEEDED, **{"attempts": attempts, **saved, **changed})
 
@@ -273,7 +282,7 @@ class FakeProvider:
             DisputeStatus.OPEN,
             "fraudulent",
             at,
-            live=False,
+            is_live_mode=False,
             evidence_due_at=at + timedelta(days=7),
         )
         self.disputed.setdefault(payment, []).append(opened)

@@ -75,7 +75,7 @@ async def main() -> dict[str, float]:
     began = time.monotonic()
     calls = [fails(mails.send(mail), TransientMailFailure) for _ in range(OF_EACH)]
     calls += [fails(pay(), ProviderFailure) for _ in range(OF_EACH)]
-    calls += [fails(scanner.find_malware(empty()), MalwareScannerUnavailable) for _ in range(OF_EACH)]
+    calls += [fails(scanner.find_malware_name(empty()), MalwareScannerUnavailable) for _ in range(OF_EACH)]
     waiting = [asyncio.create_task(call) for call in calls]
     await paced(began, turn=1, rate=1)
     loop = asyncio.get_running_loop()

@@ -38,7 +38,7 @@ class Desk(Browser):
         async with self.service.db.write() as tx:
             entered = await sign_ins.begin_sign_in(tx, person, "password_totp", Device(ADDRESS))
         place = build_member_portal(person.realm, self.service.db.deployment.ids.encode("partner", person.realm.id), "")
-        self.cookies[place.session_cookie_name] = entered.secret
+        self.cookies[place.session_cookie_name] = entered.session_secret
 
     async def wait(self) -> None:
         """Let the authentication become old."""

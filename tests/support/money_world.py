@@ -38,7 +38,7 @@ from almoner.giving.disbursing.disbursements.domain import DisbursementError, Di
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import jobs as verifications_jobs
 from almoner.giving.gift_aid.claims import jobs as claims_jobs
-from almoner.job_registry import WatchlistScreening
+from almoner.job_registry import WatchlistOrganisationScreener
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money
 from almoner.platform.database import transactions
@@ -119,7 +119,7 @@ class World(Directly, Back, Claiming, Transferring):
                 disbursements_jobs.sandbox_tasks,
                 verifications_jobs.tasks,
                 verifications_jobs.checking_tasks.bind(
-                    verifications_jobs.JobDependencies(WatchlistScreening(Screener()), accounts)
+                    verifications_jobs.JobDependencies(WatchlistOrganisationScreener(Screener()), accounts)
                 ),
                 donation_requests_jobs.tasks,
                 refunds_jobs.tasks.bind(self.provider),
@@ -193,7 +193,13 @@ class World(Directly, Back, Claiming, Transferring):
         if self.chance.random() < 0.2:
             name = f"tp_stranger{len(self.provider.payments)}"
             self.provider.payments[name] = ProviderPayment(
-                name, "https://fake.example", ProviderStatus.SUCCEEDED, Money(700, CURRENCY), "nobody", 1, live=False
+                name,
+                "https://fake.example",
+                ProviderStatus.SUCCEEDED,
+                Money(700, CURRENCY),
+                "nobody",
+                1,
+                is_live_mode=False,
             )
 
     async def tell(self) -> None:

@@ -84,7 +84,7 @@ class Directly:
         """Apply an overpayment to another request as an officer, or try to."""
         held = await self.ids("select id from request_payment where status = 'held' order by id")
         if held and (requests := await self.ids("select id from donation_request where status <> 'PAID' order by id")):
-            await donation_requests_flows.apply_overpayment(
+            await donation_requests_flows.apply_overpayment_to_other_request(
                 self.db,
                 self.chance.choice(held),
                 self.chance.choice(requests),

@@ -112,7 +112,9 @@ class Transferring:
         ):
             with suppress(UnallocatedPaymentError):
                 async with self.db.write() as tx:
-                    await bank_transfers.apply_to_donation(tx, self.chance.choice(held), "the donor called", BY)
+                    await bank_transfers.apply_unallocated_payment_to_donation(
+                        tx, self.chance.choice(held), "the donor called", BY
+                    )
 
     async def send_back(self) -> None:
         """Decide as an officer to return an unallocated payment."""

@@ -24,5 +24,5 @@ async def signed_in(service: Service, person: Person) -> Browser:
     browser = Browser(service.app, service.db.deployment.base_urls.pages, ADDRESS)
     async with service.db.write() as tx:
         entered = await sign_ins.begin_sign_in(tx, person, "password_totp", Device(ADDRESS))
-    browser.cookies["__Host-operator"] = entered.secret
+    browser.cookies["__Host-operator"] = entered.session_secret
     return browser

@@ -22,7 +22,7 @@ from almoner.access.operators import domain as operators
 from almoner.adapters import stripe_webhooks
 from almoner.giving.banking.bank_statements import camt, csv_statements, mt940, packed_files
 from almoner.giving.banking.bank_statements.csv_mapping import load_mapping
-from almoner.giving.banking.bank_statements.domain import StatementError
+from almoner.giving.banking.bank_statements.domain import BankStatementError
 from almoner.giving.checkout.payments.domain import WebhookRefused
 from almoner.kit import ids, iso11649, scripts, text, time, web
 from almoner.kit import language as languages
@@ -55,7 +55,7 @@ REFUSALS: Final = (
         SCIMException,
         AddressRefused,
         credentials.InvalidPasskeyResponse,
-        StatementError,
+        BankStatementError,
         WebhookRefused,
     ),
 )
@@ -177,7 +177,7 @@ PARSERS: Final[dict[str, tuple[int, Callable[[str], object]]]] = {
     ),
     "identifier on a list": (LINE, indexing.normalise_identifier),
     "reference": (LINE, iso11649.find_creditor_references),
-    "printed": (4000, pdf.to_printable),
+    "printed": (4000, pdf.replace_unprintable_characters),
     "SCIM filter": (4000, _scim_filter),
     "Stripe's webhook": (FORM, _stripe),
     "Stripe's signature": (

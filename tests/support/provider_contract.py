@@ -93,14 +93,14 @@ class Contract:
 
     def ended(self, payment: ProviderPayment) -> ProviderPayment:
         """A payment that can no longer be paid."""
-        return payment if self.keeps_url else replace(payment, url=None)
+        return payment if self.keeps_url else replace(payment, payment_page_url=None)
 
 
 def order(**changed: object) -> PaymentRequest:
     """A payment order, with another key each time."""
     number = next(_keys)
     asked = PaymentRequest(
-        key=f"sandbox:payment:{number}",
+        idempotency_key=f"sandbox:payment:{number}",
         money=Money(2500, "USD"),
         description="Förderverein für Löwen 🦁",
         reference=f"reference{number}",
@@ -108,7 +108,7 @@ def order(**changed: object) -> PaymentRequest:
         cancel_url="http://localhost:8080/give/x",
         callback_url="http://localhost:8080/callbacks/test",
         language="ar",
-        max_attempts=3,
+        max_card_attempts=3,
     )
     return replace(asked, **changed)  # type: ignore[arg-type]
 

@@ -73,9 +73,9 @@ def read_text(text: str) -> tuple[set[str], set[str]]:
 def mail_of(mails: MailRenderer, name: str, facts: Mapping[str, object]) -> dict[str, Any]:
     """An email in the pseudo-language, from the mailbox; its link is one of ours."""
     facts = {"link": f"{mails.deployment.base_urls.pages}/q", **facts}
-    at, language, brand = datetime(2026, 3, 2, tzinfo=UTC), mails.language_for_tag(None), mails.own_brand()
+    at, language, brand = datetime(2026, 3, 2, tzinfo=UTC), mails.language_for_tag(None), mails.deployment_brand()
     made = mails.render_mail(
-        f"{name}.html", language, facts, brand=brand, key="q", at=at, partner=None, to="q@q.example"
+        f"{name}.html", language, facts, brand=brand, deduplication_key="q", at=at, partner_id=None, to="q@q.example"
     )
     return asdict(made)
 

@@ -80,7 +80,7 @@ class Plan:
         """Decline the next charge."""
         saved = await self.method()
         async with self.service.db.write() as tx:
-            assert await provider_test.fail_next_charge(tx, saved.customer, saved.id, DeclineReason(code))
+            assert await provider_test.fail_next_charge(tx, saved.customer_id, saved.id, DeclineReason(code))
 
     async def events(self) -> list[str]:
         """The types of its partner's events about plans."""

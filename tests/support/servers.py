@@ -129,7 +129,7 @@ def until(server: OwnServer, statement: str) -> None:
 @contextmanager
 def cluster(folder: Path) -> Iterator[tuple[Path, str]]:
     """The files of a new, stopped server, and its superuser's password."""
-    with postgres.running_server(folder) as made:
+    with postgres.run_embedded_server(folder) as made:
         data = next(made.cluster_folder.glob("pg[0-9][0-9]"))
         password = made.password
     yield data, password

@@ -69,7 +69,7 @@ class Setup:
         self, away: AuthorizationRedirect, query: Mapping[str, str], sign_in: SignIn | None = None
     ) -> CallbackResult:
         """Return in the same browser."""
-        return await self.sign_on.complete(
+        return await self.sign_on.complete_authorization(
             CallbackRequest(self.partner, query, {away.cookie_name: away.cookie_value}, BROWSER, sign_in)
         )
 
@@ -115,7 +115,7 @@ def read_back(address: str) -> dict[str, str]:
 @asynccontextmanager
 async def set_up(service: Service, *, seconds: float = 15.0) -> AsyncIterator[Setup]:
     """A new partner, whose provider has a time limit for each response."""
-    outbound = OutboundClient(AddressPolicy(loopback=True), limits=CallTimeouts(min(seconds, 3.0), seconds))
+    outbound = OutboundClient(AddressPolicy(allows_loopback=True), limits=CallTimeouts(min(seconds, 3.0), seconds))
     try:
         yield Setup(service, OidcFlow(service.db, outbound), (await service.tenant()).partner)
     finally:

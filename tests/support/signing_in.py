@@ -175,5 +175,5 @@ async def tried(who: Account, browser: Browser, *, times: int = 1, name: str | N
         async with who.service.db.write() as tx:
             known = await passwords.load_password_of_user_name(tx, who.realm, name or who.name)
             await login_attempts.check_and_count_password_attempt(
-                tx, who.realm, name or who.name, known.person, AttemptSource(browser.address)
+                tx, who.realm, name or who.name, known.person, AttemptSource(browser.ip_address)
             )

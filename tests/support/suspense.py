@@ -56,8 +56,8 @@ async def held_for(giving: Giving, reason: str, **tampered: object) -> Unallocat
         "over": {"money": Money(2501, "USD")},
         "other_currency": {"money": Money(2500, "EUR")},
         "other_reference": {"reference": "7zzzzzzzzzzzzzzzzzzzzzzzzz"},
-        "other_mode": {"live": True},
-        "other_account": {"ours": False},
+        "other_mode": {"is_live_mode": True},
+        "other_account": {"goes_to_our_account": False},
     }
     match reason:
         case "donation_cancelled":

@@ -79,5 +79,5 @@ async def matched(service: Service, name: str) -> str:
     found = await screener.run_with_watchlists(
         service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False)
     )
-    (match,) = found.opened
+    (match,) = found.newly_awaiting_review
     return service.db.deployment.ids.encode("screeningmatch", match.id)

@@ -67,4 +67,4 @@ def test_the_navigation_shows_what_may_be_opened() -> None:
     assert not members.is_visible_to(ACME.realm, {"finance"})
     assert not members.is_visible_to(OPERATORS, {"administrator"})
     assert NavigationLink("Gifts", "/gifts").is_visible_to(ACME.realm, ())
-    assert NavigationLink("Tokens", "/tokens", operators=True).is_visible_to(OPERATORS, ())
+    assert NavigationLink("Tokens", "/tokens", for_operators=True).is_visible_to(OPERATORS, ())

@@ -35,7 +35,7 @@ def test_the_real_excerpt_is_read_to_the_last_row() -> None:
     reading = read(AcncReader(), EXCERPT)
     assert len(COLUMNS) == 69
     assert (len(reading.entries), len(reading.unnumbered), len(reading.bad), len(reading.links)) == (17, 3, 0, 1)
-    assert [row.line for row in reading.unnumbered] == [2, 3, 4]
+    assert [row.line_number for row in reading.unnumbered] == [2, 3, 4]
     university = reading.number(GOOD)
     assert university == RegisterEntry(
         number=GOOD,
@@ -134,7 +134,7 @@ def test_an_earlier_number_is_a_link_and_no_name() -> None:
 @pytest.mark.parametrize("number", ["46253211956", "4625321195", "462532119555", "٤٦٢٥٣٢١١٩٥٥", "none", "Jane Roe"])
 def test_a_number_with_a_wrong_check_digit_is_a_bad_row(number: str) -> None:
     (bad,) = taken(body(ABN=number, Other_Organisation_Names="Jane Roe")).bad
-    assert bad.line == 2
+    assert bad.line_number == 2
     assert "check digit" in bad.reason
     assert "Jane" not in bad.content + bad.reason
 

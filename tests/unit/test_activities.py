@@ -19,7 +19,7 @@ def irs(name: str = "NORTH PLATTE RELIEF", **facts: str) -> RegisterEntry:
 
 
 def given(entry: RegisterEntry, registry: str = "IRS") -> dict[str, str]:
-    return dict(activities.assign_tags_to_register_entry(registry, entry).rules_by_sub_tag)
+    return dict(activities.derive_tags_of_register_entry(registry, entry).rules_by_sub_tag)
 
 
 def test_the_file_has_every_tag_once_with_names_and_descriptions() -> None:
@@ -30,7 +30,7 @@ def test_the_file_has_every_tag_once_with_names_and_descriptions() -> None:
     assert len({sub.name for sub in SUB_TAGS.values()}) == 254
     for sub in SUB_TAGS.values():
         assert sub.code in {one.code for one in TAGS[sub.tag_id].sub_tags}
-        assert sub.within is None or SUB_TAGS[sub.within].tag_id == sub.tag_id
+        assert sub.wider_sub_tag_code is None or SUB_TAGS[sub.wider_sub_tag_code].tag_id == sub.tag_id
 
 
 def test_ids_are_the_same_for_ever() -> None:
@@ -148,7 +148,7 @@ def test_names_are_asked_in_english_alone() -> None:
 
 
 def test_ids_to_search_by_hold_the_tag_and_the_wider_sub_tag() -> None:
-    found = activities.assign_tags_to_register_entry("IRS", irs(NTEE_CD="A69"))
+    found = activities.derive_tags_of_register_entry("IRS", irs(NTEE_CD="A69"))
     orchestras = SUB_TAGS["AR306"]
     assert set(found.tag_ids) == {orchestras.id, orchestras.tag_id, SUB_TAGS["AR300"].id}
     assert list(found.rules_by_sub_tag) == ["AR306"]
@@ -157,8 +157,8 @@ def test_ids_to_search_by_hold_the_tag_and_the_wider_sub_tag() -> None:
 def test_a_row_of_a_load_takes_microseconds() -> None:
     rows = [irs(NTEE_CD=code, SUBSECTION="03", CLASSIFICATION="1000", FOUNDATION="15") for code in rules.NTEE] * 20
     for row in rows:
-        activities.assign_tags_to_register_entry("IRS", row)
+        activities.derive_tags_of_register_entry("IRS", row)
     started = time.process_time()
     for row in rows:
-        activities.assign_tags_to_register_entry("IRS", row)
+        activities.derive_tags_of_register_entry("IRS", row)
     assert (time.process_time() - started) / len(rows) < 5e-6

@@ -33,7 +33,7 @@ def test_every_label_is_known_and_every_body_has_a_sub_tag(source: Any, file: st
     for entry in entries:
         ticked = [" ".join(label.split()) for fact in TICKS for label in entry.facts.get(fact, ())]  # type: ignore[attr-defined]
         assert set(ticked) <= table
-        assert activities.assign_tags_to_register_entry(source.registry_code, entry).rules_by_sub_tag
+        assert activities.derive_tags_of_register_entry(source.registry_code, entry).rules_by_sub_tag
 
 
 def test_most_bodies_of_the_irs_have_a_sub_tag_without_a_code_too() -> None:
@@ -43,7 +43,7 @@ def test_most_bodies_of_the_irs_have_a_sub_tag_without_a_code_too() -> None:
         with gzip.open(file, "rt", encoding="ascii", newline="") as lines:
             for row in csv.DictReader(lines):
                 facts = {code: row[code] for code in CODES if row[code]}
-                found = activities.assign_tags_to_register_entry(
+                found = activities.derive_tags_of_register_entry(
                     "IRS", RegisterEntry(row["EIN"], row["STATE"], row["NAME"], facts=facts)
                 )
                 (with_code if row["NTEE_CD"] else without)[bool(found.rules_by_sub_tag)] += 1

@@ -10,7 +10,7 @@ from almoner.platform.outbound import addresses
 from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused, network_of_client, wider_client_network
 
 PUBLIC = AddressPolicy()
-SANDBOX = AddressPolicy(loopback=True)
+SANDBOX = AddressPolicy(allows_loopback=True)
 Network = IPv4Network | IPv6Network
 
 
@@ -173,13 +173,13 @@ def test_w11_the_sandbox_opens_loopback_alone(url: str) -> None:
 )
 def test_w11_reads_public_addresses_into_one_form(url: str, read: str) -> None:
     target = addresses.parse_target(url, PUBLIC)
-    assert (target.url, target.loopback) == (read, False)
+    assert (target.url, target.is_loopback) == (read, False)
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.9.10", "[::1]", "hooks.localhost"])
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_w11_the_sandbox_may_allow_loopback_on_any_port(scheme: str, host: str) -> None:
-    assert addresses.parse_target(f"{scheme}://{host}:9999/hooks", SANDBOX).loopback
+    assert addresses.parse_target(f"{scheme}://{host}:9999/hooks", SANDBOX).is_loopback
 
 
 @pytest.mark.parametrize("row", addresses.DENY_TABLE, ids=lambda row: str(row[0]))

@@ -23,8 +23,8 @@ def known(*websites: str, confirmed: bool = True, active: bool | None = True) ->
 def judged(email: str, *websites: str) -> tuple[str, ...]:
     """Nothing when the rules let the agent through, else why not."""
     outcome = evaluate.evaluate_agent(email, None, known(*websites), domain_accepts_mail=True)
-    assert outcome.passes is (not outcome.reasons)
-    return outcome.reasons
+    assert outcome.passes_rules is (not outcome.review_reasons)
+    return outcome.review_reasons
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ def test_any_of_several_sites_is_enough_and_the_applicants_own_is_not() -> None:
     outcome = evaluate.evaluate_agent(
         "ada@mine.example", "https://mine.example", known("charity.org"), domain_accepts_mail=True
     )
-    assert not outcome.passes
-    assert "other_domain" in outcome.reasons
+    assert not outcome.passes_rules
+    assert "other_domain" in outcome.review_reasons
     for stated in (known("mine.example", confirmed=False), known()):
         alone = evaluate.evaluate_agent("ada@mine.example", "https://mine.example", stated, domain_accepts_mail=True)
-        assert not alone.passes
+        assert not alone.passes_rules
     steps = {step.name: step for step in outcome.steps}
     assert (steps["given_website"].verdict, steps["given_website"].code) == ("warn", "given_website_not_confirmed")
 
@@ -117,21 +117,21 @@ def test_what_is_not_known_of_the_nonprofit_never_passes() -> None:
         outcome = evaluate.evaluate_agent(
             "ada@charity.org", None, known("charity.org", active=active), domain_accepts_mail=True
         )
-        assert (outcome.passes, reason in outcome.reasons) == (False, True)
+        assert (outcome.passes_rules, reason in outcome.review_reasons) == (False, True)
 
 
 @pytest.mark.parametrize("doubt", ["unverified_source", "stale_data"])
 def test_a_register_that_may_not_decide_confirms_no_website(doubt: str) -> None:
     doubtful = replace(known("charity.org"), unreliable_reason=doubt)
     outcome = evaluate.evaluate_agent("ada@charity.org", None, doubtful, domain_accepts_mail=True)
-    assert (outcome.passes, outcome.reasons) == (False, (doubt,))
+    assert (outcome.passes_rules, outcome.review_reasons) == (False, (doubt,))
     assert evaluate.find_mail_domain_to_check("ada@charity.org", doubtful) is None
 
 
 @pytest.mark.parametrize(("accepts_mail", "reason"), [(False, "no_mail_host"), (None, "mail_host_unknown")])
 def test_a_domain_that_takes_no_mail_never_passes(accepts_mail: bool | None, reason: str) -> None:
     outcome = evaluate.evaluate_agent("ada@charity.org", None, known("charity.org"), domain_accepts_mail=accepts_mail)
-    assert (outcome.passes, outcome.reasons) == (False, (reason,))
+    assert (outcome.passes_rules, outcome.review_reasons) == (False, (reason,))
 
 
 def test_a_mail_host_is_looked_up_only_where_it_decides() -> None:
@@ -182,5 +182,5 @@ def test_one_slip_from_the_own_name_is_a_look_alike(name: str, place: int, lette
         return
     assert not evaluate.evaluate_agent(
         f"ada@{slipped}.org", None, known(f"{name}.org"), domain_accepts_mail=True
-    ).passes
+    ).passes_rules
     assert {"look_alike_domain", "free_mail_domain", "shared_domain", "website_on_shared_host"} & set(reasons)

@@ -31,9 +31,9 @@ def test_the_records_of_the_file() -> None:
         city="ROTTERDAM",
         registration_date=datetime(2008, 1, 1, tzinfo=UTC),
     )
-    assert reading.unnumbered[0].line == 6
+    assert reading.unnumbered[0].line_number == 6
     assert "eleven test" in reading.bad[0].reason
-    assert reading.bad[0].line == 7
+    assert reading.bad[0].line_number == 7
 
 
 def test_a_ruling_that_ended_is_not_active_and_winding_up_is_told() -> None:
@@ -46,7 +46,7 @@ def test_a_ruling_that_ended_is_not_active_and_winding_up_is_told() -> None:
 
 def test_an_end_that_is_no_day_tells_neither_that_it_stands_nor_that_it_ended() -> None:
     (bad,) = read(AnbiReader(), f"<a>{record(fiscaalNummer='123456782', naam='A', eindDatum='onbekend')}</a>").bad
-    assert bad.number == "123456782"
+    assert bad.number_key == "123456782"
 
 
 @pytest.mark.parametrize("end", ["99991231", "9999-12-31", "00010101", "00000000"])

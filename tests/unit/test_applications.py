@@ -9,7 +9,7 @@ import pytest
 from almoner.validation.applications.configurations.domain import Configuration, FieldChoice, PartnerField
 from almoner.validation.applications.form import drafts
 from almoner.validation.applications.form.drafts import ApplicantDetails, ApplicationDraft, UnlistedNonprofit
-from almoner.validation.applications.form.submit import redirect_url_with_submission
+from almoner.validation.applications.form.submit import build_redirect_url_with_submission
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 SOME = UUID(int=1)
@@ -176,4 +176,4 @@ def test_all_that_is_wrong_with_a_nonprofit_or_a_person_is_told() -> None:
     ],
 )
 def test_the_partners_address_gets_the_id_and_keeps_the_rest(url: str, leads: str) -> None:
-    assert redirect_url_with_submission(url, "s_1") == leads
+    assert build_redirect_url_with_submission(url, "s_1") == leads

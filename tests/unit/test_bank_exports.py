@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from almoner.giving.banking.bank_statements import account_ownership, csv_mapping, service
-from almoner.giving.banking.bank_statements.domain import BankStatement, StatementError, find_donation_references
+from almoner.giving.banking.bank_statements.domain import BankStatement, BankStatementError, find_donation_references
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
 from almoner.kit.money import Money
@@ -80,7 +80,7 @@ def test_m7_whole_test_files_of_others_are_read(name: str) -> None:
 def test_m7_every_test_file_is_read_or_refused_in_words(file: Path) -> None:
     try:
         found, wrong = service.parse_statement_file(file.read_bytes(), None, None, TODAY)
-    except StatementError as refused:
+    except BankStatementError as refused:
         found, wrong = [], str(refused).splitlines()
     assert found or wrong
     for inner in ("__", "Error", "argument", "NoneType", "Traceback", "object", "invalid literal"):
@@ -92,7 +92,7 @@ def test_m7_other_messages_are_refused_by_name(kind: str) -> None:
     files = sorted((SAMPLES / "camt").glob(f"camt{kind}.*"))
     assert len(files) >= 5
     for file in files:
-        with pytest.raises(StatementError, match=rf"camt\.{kind}.*Ask the bank for statements, camt\.053"):
+        with pytest.raises(BankStatementError, match=rf"camt\.{kind}.*Ask the bank for statements, camt\.053"):
             service.parse_statement_file(file.read_bytes(), None, None, TODAY)
 
 
@@ -167,7 +167,7 @@ def packed(*names: str) -> bytes:
     ],
 )
 def test_m7_a_file_that_is_no_statement_is_refused_by_what_it_is(content: bytes, named: str) -> None:
-    with pytest.raises(StatementError, match=named):
+    with pytest.raises(BankStatementError, match=named):
         service.parse_statement_file(content, None, None, TODAY)
 
 
@@ -266,7 +266,7 @@ def test_m7_quoted_texts_of_several_lines_keep_their_rows(lines: list[str], read
 def test_m7_a_table_is_read_though_it_begins_as_another_kind_of_file(begin: str) -> None:
     [found], wrong = service.parse_statement_file(f"{begin};260302;1.00;x\n".encode(), HEADLESS, None, TODAY)
     assert (wrong, [one.amount_minor for one in found.movements]) == ([], [100])
-    with pytest.raises(StatementError, match="PDF"):
+    with pytest.raises(BankStatementError, match="PDF"):
         service.parse_statement_file(b"%PDF-1.7\n", HEADLESS, None, TODAY)
 
 

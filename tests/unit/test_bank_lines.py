@@ -13,9 +13,9 @@ from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
     BankMovement,
     BankStatement,
+    BankStatementError,
     ProviderPayout,
     ReferencedRecords,
-    StatementError,
     ensure_requests_match_movement,
     find_donation_references,
     find_donation_request_references,
@@ -113,7 +113,7 @@ def test_payouts_are_found_by_their_end_to_end_ids_in_either_place() -> None:
         ),
         (
             replace(MOVEMENT, amount_minor=-1000),
-            ReferencedRecords(disbursements=[PAYOUT], released={PAYOUT.id}),
+            ReferencedRecords(disbursements=[PAYOUT], released_disbursement_ids={PAYOUT.id}),
             ("disbursement", PAYOUT),
         ),
         (replace(MOVEMENT, amount_minor=-1000), ReferencedRecords(disbursements=[PAYOUT]), Reason.UNCONFIRMED),
@@ -248,7 +248,7 @@ def test_a_batch_is_split_only_where_each_part_is_in_its_currency_and_goes_its_w
     assert parts(amount("25.00", "eur"), amount("75.00", " EUR ")) == [(2500, "B1/1", "e2e"), (7500, "B1/2", "e2e")]
     assert parts(amount("100.00")) == [(10000, "B1", "e2e")]
     assert parts(amount("100.00", way="DBIT")) == [(10000, "B1", None)], "it is unsure what it is of"
-    with pytest.raises(StatementError, match=r"entry 1: part 2: -25.00 EUR is not a valid amount$"):
+    with pytest.raises(BankStatementError, match=r"entry 1: part 2: -25.00 EUR is not a valid amount$"):
         parts(amount("125.00"), amount("-25.00"))
 
 
@@ -268,7 +268,7 @@ def test_m7_a_statement_of_several_days_has_a_pair_of_balances_for_each() -> Non
     for balances in (first + second, second + first):
         [found] = parsed(before + balances + after, None)
         assert (found.opening_minor, found.closing_minor) == (500, 1250)
-    with pytest.raises(StatementError, match="lines are missing or duplicated"):
+    with pytest.raises(BankStatementError, match="lines are missing or duplicated"):
         parsed(before + first + second.replace(b"12.50", b"12.51") + after, None)
 
 
@@ -294,7 +294,7 @@ def test_m7_balances_in_other_currencies_than_the_account_s_are_passed_over() ->
 
 @pytest.mark.parametrize("content", [b"", b"<a/>", b"\x00", b'<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>'])
 def test_what_is_no_statement_is_refused(content: bytes) -> None:
-    with pytest.raises(StatementError, match="not a bank statement"):
+    with pytest.raises(BankStatementError, match="not a bank statement"):
         parsed(content, None)
 
 
@@ -306,7 +306,7 @@ def test_any_csv_is_read_by_a_mapping(tmp_path: Path) -> None:
         (date(2026, 3, 2), 123450, "ALM-ABCDE-12345"),
         (date(2026, 3, 3), -1200, "fee"),
     ]
-    with pytest.raises(StatementError) as refused:
+    with pytest.raises(BankStatementError) as refused:
         parsed(CSV.replace(b"02.03.2026", b"2026").replace(b"-12,00", b"x").replace(b"B2", b""), mapping)
     assert str(refused.value).splitlines() == [
         "Main, 20c1ff8c79aeb3e9: line 2: '2026' is not a date in the format %d.%m.%Y",
@@ -352,7 +352,7 @@ def test_amounts_are_read_by_the_mapping_or_refused(tmp_path: Path, decimal: str
     mapping.write_text(MAPPING.replace('decimal = ","', f'decimal = "{decimal}"'))
     content = f"Day;Amount;Id;Text\n02.03.2026;{text};B1;x\n".encode()
     if minor is None:
-        with pytest.raises(StatementError, match=f"line 2: '{re.escape(text)}' is not a valid amount in EUR$"):
+        with pytest.raises(BankStatementError, match=f"line 2: '{re.escape(text)}' is not a valid amount in EUR$"):
             parsed(content, mapping)
         return
     [found] = parsed(content, mapping)
@@ -396,7 +396,9 @@ def test_m7_amounts_are_read_as_banks_write_them_and_never_in_another_currency(
     mapping.write_text(stated)
     content = f"Day;Amount;Id;Text\n02. 03. 2026;{text};B1;x\n".encode()
     if minor is None:
-        with pytest.raises(StatementError, match=f"line 2: '{re.escape(text)}' (has two signs|is not in {currency})$"):
+        with pytest.raises(
+            BankStatementError, match=f"line 2: '{re.escape(text)}' (has two signs|is not in {currency})$"
+        ):
             parsed(content, mapping)
         return
     [found] = parsed(content, mapping)
@@ -426,7 +428,7 @@ def test_a_statement_is_known_by_its_lines(
 ) -> None:
     statement = BankStatement("A", "1", "EUR", None, None, bytes(32), told)
     if new is None:
-        with pytest.raises(StatementError, match=r"statement has changed.\nB1 of 2026-03-02: 10.00 EUR"):
+        with pytest.raises(BankStatementError, match=r"statement has changed.\nB1 of 2026-03-02: 10.00 EUR"):
             find_new_lines(statement, known)
         return
     assert [one.position for one in find_new_lines(statement, known)] == new
@@ -451,7 +453,7 @@ def test_m7_an_export_tells_again_what_others_have_told(
 def test_all_problems_of_a_mapping_are_told_at_once(tmp_path: Path) -> None:
     mapping = tmp_path / "mapping.toml"
     mapping.write_text('currency = "EURO"\nsize = 1\n[columns]\nday = "Day"\nday_two = "x"\n[file]\nskip = -1\n')
-    with pytest.raises(StatementError) as refused:
+    with pytest.raises(BankStatementError) as refused:
         parsed(CSV, mapping)
     for problem in (
         "the mapping has no member size",
@@ -473,5 +475,5 @@ def _request(number: int, minor: int, paid_minor: int = 0) -> DonationRequest:
 
 def test_a_line_pays_no_request_that_is_paid_already() -> None:
     ensure_requests_match_movement(MOVEMENT, [_request(1, 400), _request(2, 900, paid_minor=300)])
-    with pytest.raises(StatementError, match="is already paid"):
+    with pytest.raises(BankStatementError, match="is already paid"):
         ensure_requests_match_movement(MOVEMENT, [_request(1, 400), _request(2, 600), _request(3, 500, paid_minor=500)])

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.bank_statements.domain import BankStatement, StatementError, find_donation_references
+from almoner.giving.banking.bank_statements.domain import BankStatement, BankStatementError, find_donation_references
 from tests.support import costs
 
 TODAY = date(2026, 3, 3)
@@ -55,7 +55,7 @@ def test_m7_no_amount_of_mt940_is_read_in_part_or_by_a_guess(amount: str, minor:
         f":62F:C260302EUR{amount}\n-\n"
     ).encode()
     if minor is None:
-        with pytest.raises(StatementError, match=re.escape(f"{amount} EUR is not a valid amount")):
+        with pytest.raises(BankStatementError, match=re.escape(f"{amount} EUR is not a valid amount")):
             parsed(content)
         return
     [found] = parsed(content)
@@ -93,7 +93,7 @@ def test_m7_a_payer_s_text_that_looks_like_a_field_is_text(written: str) -> None
 def test_m7_a_statement_without_a_closing_balance_ends_where_the_next_begins() -> None:
     one = ":20:S\n:25:DE89370400440532013000\n:28C:{}/1\n:60F:C260301EUR0,\n:61:2603020302C5,NTRFNONREF//B{}\n:86:ADA\n"
     found = parsed((one.format(1, 1) + one.format(2, 2)).encode())
-    assert [(one.sequence, len(one.movements)) for one in found] == [("1/1", 1), ("2/1", 1)]
+    assert [(one.sequence_number, len(one.movements)) for one in found] == [("1/1", 1), ("2/1", 1)]
 
 
 @pytest.mark.parametrize(

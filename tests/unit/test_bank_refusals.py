@@ -13,9 +13,9 @@ from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
     BankMovement,
     BankStatement,
+    BankStatementError,
     LineStatus,
     MatchedAs,
-    StatementError,
     reject_unbookable_lines,
     reopen_blocked_reason,
 )
@@ -49,7 +49,7 @@ def problems(content: bytes, mapping: str | None = None) -> list[str]:
     columns = csv_mapping.parse_mapping(mapping, "mapping") if mapping else None
     try:
         found, wrong = bank_statements.parse_statement_file(content, columns, None, TODAY)
-    except StatementError as refused:
+    except BankStatementError as refused:
         return str(refused).splitlines()
     return [*wrong, *(problem for one in found for problem in one.rejected)]
 
@@ -76,7 +76,7 @@ def problems(content: bytes, mapping: str | None = None) -> list[str]:
 def test_m7_a_mapping_is_refused_by_what_is_wrong(stated: str, instead: str, problem: str) -> None:
     assert csv_mapping.parse_mapping(MAPPING, "mapping").currency == "EUR"
     assert stated in MAPPING
-    with pytest.raises(StatementError) as refused:
+    with pytest.raises(BankStatementError) as refused:
         csv_mapping.parse_mapping(MAPPING.replace(stated, instead), "mapping")
     assert str(refused.value).startswith(f"mapping: {problem}")
 
@@ -250,9 +250,12 @@ def one_payment(end_to_end_id: str, batch: str, minor: int) -> TransactionStatus
         (replace(REPORT, transaction_statuses=(one_payment("e1", "sepa", 1001),)), "'e1' is no payment of 10.01 EUR"),
         (replace(REPORT, transaction_statuses=(one_payment("e3", "sepa", 1000),)), "no payment of the file is 'e3'"),
         (replace(REPORT, transaction_statuses=(one_payment("e1", "sepa", 1000),) * 2), "one payment is named twice"),
-        (replace(REPORT, file_status=replace(NOTHING, payments="3")), "the answer is about a file of 3 payments"),
         (
-            replace(REPORT, file_status=replace(NOTHING, total=Decimal("30.01"))),
+            replace(REPORT, file_status=replace(NOTHING, transaction_count_text="3")),
+            "the answer is about a file of 3 payments",
+        ),
+        (
+            replace(REPORT, file_status=replace(NOTHING, control_sum=Decimal("30.01"))),
             "the answer is about a file of 30.01 in all",
         ),
         (

@@ -13,8 +13,8 @@ from almoner.giving.checkout.card_testing.domain import (
     LOOSE_LIMITS,
     STRICT_LIMITS,
     BrowserFingerprint,
-    CodeCheckResult,
     EmailCode,
+    EmailCodeCheckResult,
     EmailCodeRequired,
     RateLimited,
     RateLimitReason,
@@ -209,7 +209,7 @@ def code(**changed: object) -> EmailCode:
 
 @pytest.mark.parametrize("typed", ["012345", " 012 345 ", "012-345", "٠١٢٣٤٥", "０１２３４５"])
 def test_h11_a_code_may_be_typed_as_people_do(typed: str) -> None:
-    assert code().check_entered_code(typed, "012345", NOW) is CodeCheckResult.RIGHT
+    assert code().check_entered_code(typed, "012345", NOW) is EmailCodeCheckResult.RIGHT
 
 
 def test_h11_what_becomes_of_a_typed_code() -> None:
@@ -217,17 +217,17 @@ def test_h11_what_becomes_of_a_typed_code() -> None:
     assert (
         code().check_entered_code("", "012345", NOW)
         is code().check_entered_code("abc", "012345", NOW)
-        is CodeCheckResult.MISSING
+        is EmailCodeCheckResult.MISSING
     )
-    assert code().check_entered_code("12345", "012345", NOW) is CodeCheckResult.WRONG
-    assert code(failed_attempts=4).check_entered_code("012345", "012345", end - MOMENT) is CodeCheckResult.RIGHT
+    assert code().check_entered_code("12345", "012345", NOW) is EmailCodeCheckResult.WRONG
+    assert code(failed_attempts=4).check_entered_code("012345", "012345", end - MOMENT) is EmailCodeCheckResult.RIGHT
     for over in (code(failed_attempts=5), code(spent=True)):
         assert (
             over.check_entered_code("012345", "012345", NOW)
             is over.check_entered_code("1", "012345", NOW)
-            is CodeCheckResult.OVER
+            is EmailCodeCheckResult.OVER
         )
-    assert code().check_entered_code("012345", "012345", end) is CodeCheckResult.OVER
+    assert code().check_entered_code("012345", "012345", end) is EmailCodeCheckResult.OVER
 
 
 @pytest.mark.parametrize(

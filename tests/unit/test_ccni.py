@@ -111,7 +111,7 @@ def test_parts_without_a_number() -> None:
     rows = [northern_irish(Sub_charity_number="0"), northern_irish(Sub_charity_number="2", Charity_name="Part")]
     found = read(SOURCE, ccni(rows, further=["Sub charity number"]))
     assert found.one.name == "Plain Relief Fund"
-    assert [row.line for row in found.unnumbered] == [3]
+    assert [row.line_number for row in found.unnumbered] == [3]
 
 
 def test_no_personal_data() -> None:
@@ -133,7 +133,7 @@ def test_no_personal_data() -> None:
 def test_bad_rows(columns: dict[str, str], reason: str) -> None:
     """A row that cannot be trusted is put aside, without contacts."""
     (bad,) = read(SOURCE, ccni([northern_irish(**columns)])).bad
-    assert (bad.line, bad.reason) == (2, reason)
+    assert (bad.line_number, bad.reason) == (2, reason)
     assert MAIL not in bad.content
 
 

@@ -20,7 +20,7 @@ LIMITS = ConnectionLimits(max_connections=12, max_connections_per_address=6)
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n"
 CHUNKED = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-LATER = LIMITS.head_timeout_seconds + 0.1
+LATER = LIMITS.header_timeout_seconds + 0.1
 
 Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -119,8 +119,8 @@ async def test_a_head_of_more_than_32_kb_is_answered_431_and_none_of_it_is_kept(
 
 
 async def test_a_head_of_32_kb_is_read_and_so_is_the_next_one_on_its_connection() -> None:
-    most = GET[:-2] + b"X-Long: " + b"a" * (LIMITS.head_bytes - len(GET) - 10) + b"\r\n\r\n"
-    assert len(most) == LIMITS.head_bytes
+    most = GET[:-2] + b"X-Long: " + b"a" * (LIMITS.max_header_bytes - len(GET) - 10) + b"\r\n\r\n"
+    assert len(most) == LIMITS.max_header_bytes
     async with _serving() as server:
         client = await server.connect()
         for _ in range(3):
@@ -134,13 +134,13 @@ async def test_trailers_and_extensions_of_chunks_are_no_way_around_it() -> None:
         for behind in (b"0\r\nX-Trailer: ", b"5;extension="):
             client = await server.connect()
             client[1].write(CHUNKED + b"5\r\nabcde\r\n" + behind)
-            head, _ = await _refused(client, b"a" * LIMITS.head_bytes, 3)
+            head, _ = await _refused(client, b"a" * LIMITS.max_header_bytes, 3)
             assert head.startswith(b"HTTP/1.1 431 ")
 
 
 async def test_many_small_chunks_are_a_body() -> None:
     async with _serving() as server:
-        assert await _answered(await server.connect(), CHUNKED + b"1\r\na\r\n" * LIMITS.head_bytes + b"0\r\n\r\n")
+        assert await _answered(await server.connect(), CHUNKED + b"1\r\na\r\n" * LIMITS.max_header_bytes + b"0\r\n\r\n")
 
 
 async def test_trailers_are_no_headers() -> None:

@@ -20,7 +20,7 @@ HAND = Path(__file__).parents[1] / "data" / "registers_by_hand"
 def test_the_list_with_status() -> None:
     reading = read(CraReader(), HAND / "cra_list.txt")
     assert (len(reading.entries), len(reading.bad)) == (5, 4)
-    assert [bad.line for bad in reading.bad] == [7, 8, 9, 10]
+    assert [bad.line_number for bad in reading.bad] == [7, 8, 9, 10]
     cross = reading.number("119219814RR0001")
     assert cross.name == "THE CANADIAN RED CROSS SOCIETY"
     assert cross.display_name == "The Canadian Red Cross Society"
@@ -84,7 +84,7 @@ def test_identification_by_year_under_three_names_of_its_column_and_two_encoding
 def test_a_quote_that_is_never_closed_costs_its_own_row() -> None:
     reading = read(CraIdentificationReader(), HAND / "cra_ident_2015.csv")
     (bad,) = reading.bad
-    assert (bad.line, bad.content) == (4, "100000009RR0001")
+    assert (bad.line_number, bad.content) == (4, "100000009RR0001")
     assert "never closed" in bad.reason
     assert reading.number("876543216RR0001").name == "Invented Northern Trust"
     assert "Érable" in reading.number("100000017RR0001").name

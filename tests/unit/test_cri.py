@@ -45,7 +45,7 @@ def test_the_rows_of_the_register() -> None:
     assert trust.facts["CRO Number"] == "123456"
     assert [entry.active for entry in reading.entries] == [True, False, False]
     assert "CRO Number" not in {**ended.facts, **revenue.facts}
-    assert [bad.line for bad in reading.bad] == [5, 6, 7]
+    assert [bad.line_number for bad in reading.bad] == [5, 6, 7]
 
 
 def test_trustees_are_never_read() -> None:
@@ -98,7 +98,9 @@ def test_damaged_parts_and_entities_end_in_a_refusal(part: str, text: str) -> No
         read(CriReader(), workbook_by_excel(EXCEL, **{part: text}))
 
 
-@pytest.mark.parametrize("limits", [WorkbookLimits(table=100_000), WorkbookLimits(unpacked=100_000)])
+@pytest.mark.parametrize(
+    "limits", [WorkbookLimits(max_shared_string_bytes=100_000), WorkbookLimits(max_unpacked_bytes=100_000)]
+)
 def test_a_workbook_that_unpacks_to_too_much_is_refused(limits: WorkbookLimits) -> None:
     bomb = workbook_by_excel(EXCEL, strings=" " * 1_000_000)
     assert len(bomb) < 10_000
@@ -109,7 +111,7 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused(limits: WorkbookLimits) 
 def test_a_workbook_of_countless_texts_is_refused() -> None:
     assert read(CriReader(), workbook_by_excel(EXCEL)).one.number == "20015763"
     with pytest.raises(ImportRefused, match="unpacks"):
-        read(CriReader(WorkbookLimits(texts=10)), workbook_by_excel(EXCEL))
+        read(CriReader(WorkbookLimits(max_shared_string_count=10)), workbook_by_excel(EXCEL))
 
 
 def test_a_row_far_below_does_not_take_the_time_of_all_above() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from almoner.kit.errors import CursorError
 from almoner.platform.crypto import Vault
-from almoner.platform.http.paging import CursorCodec, RequestedPage, page_rows
+from almoner.platform.http.paging import CursorCodec, RequestedPage, select_page_rows
 
 VAULT = Vault(bytes(range(32)))
 A, B = UUID(int=1), UUID(int=2)
@@ -79,17 +79,17 @@ def test_p8_a_walk_there_and_back_sees_every_row_once(rows: int, size: int, desc
 
     seen: list[int] = []
     page = RequestedPage(size, descending)
-    shown = page_rows(page, fetch(page))
+    shown = select_page_rows(page, fetch(page))
     while True:
         seen += shown.rows
         if not shown.has_next:
             break
         page = RequestedPage(size, descending, (shown.rows[-1],))
-        shown = page_rows(page, fetch(page))
+        shown = select_page_rows(page, fetch(page))
     assert seen == sorted(table, reverse=descending)
     back = list(shown.rows)
     while shown.rows and shown.has_prev:
         page = RequestedPage(size, descending, (shown.rows[0],), backwards=True)
-        shown = page_rows(page, fetch(page))
+        shown = select_page_rows(page, fetch(page))
         back = [*shown.rows, *back]
     assert back == seen

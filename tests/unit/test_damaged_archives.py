@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from almoner.giving.banking.bank_statements.domain import StatementError
+from almoner.giving.banking.bank_statements.domain import BankStatementError
 from almoner.giving.banking.bank_statements.packed_files import unpack_archive
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.nonprofits.registers.files import find_import_files
@@ -64,7 +64,7 @@ def open_watchlist(path: Path) -> None:
     [
         (open_watchlist, WatchlistImportRefused),
         (lambda path: find_import_files([path]), ImportRefused),
-        (lambda path: unpack_archive(path.read_bytes()), StatementError),
+        (lambda path: unpack_archive(path.read_bytes()), BankStatementError),
     ],
     ids=["watchlist", "register", "statement"],
 )
@@ -89,7 +89,7 @@ def test_an_archive_of_many_large_files_is_refused_before_they_are_unpacked() ->
             archive.writestr(f"{number}.xml", b" " * (30 * MEBIBYTE))
     tracemalloc.start()
     try:
-        with pytest.raises(StatementError, match="more than 64 MB"):
+        with pytest.raises(BankStatementError, match="more than 64 MB"):
             unpack_archive(out.getvalue())
         assert tracemalloc.get_traced_memory()[1] < 150 * MEBIBYTE
     finally:

@@ -27,8 +27,8 @@ def parts(schema: dict[str, Any], seen: frozenset[str] = frozenset()) -> Iterato
 def shown() -> list[tuple[str, dict[str, Any]]]:
     """The members of one record of each list; what is in an event is one of those, or shown as it is."""
     found = []
-    for one in (one for one in LISTS if one.call):
-        paths = [path for path in DESCRIPTION["paths"] if path.startswith(one.call + "/{") and path.count("/") == 3]
+    for one in (one for one in LISTS if one.api_path):
+        paths = [path for path in DESCRIPTION["paths"] if path.startswith(one.api_path + "/{") and path.count("/") == 3]
         for path in paths:
             answer = DESCRIPTION["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
             found += [(name, schema) for name, schema in parts(answer) if name != "_links"]

@@ -20,7 +20,7 @@ async def test_work_that_is_done_although_its_time_is_over_leaves_nothing_behind
 
     deadlines, task = Deadlines(), asyncio.current_task()
     assert task is not None
-    assert await deadlines.run(done_nevertheless(), 0.01) == "done"
+    assert await deadlines.run_with_timeout(done_nevertheless(), 0.01) == "done"
     assert task.cancelling() == 0
     with pytest.raises(LookupError):
-        await deadlines.run(failing(), 60)
+        await deadlines.run_with_timeout(failing(), 60)

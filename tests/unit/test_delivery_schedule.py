@@ -117,7 +117,7 @@ def test_w3_everything_else_is_tried_again(status: int | None) -> None:
 def test_w3_410_suspends_and_ends_the_delivery(number: int) -> None:
     assert evaluate_attempt(
         _attempt(number, status=410), FIRST, FIRST, None, 0.0
-    ) == deliveries_domain.AttemptEvaluation("failed", suspend=True)
+    ) == deliveries_domain.AttemptEvaluation("failed", suspends_subscription=True)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_w3_no_retry_after_header_breaks_the_reader(header: str) -> None:
 
 @given(st.binary(max_size=3000))
 def test_w9_at_most_1_kb_of_an_answer_is_kept(body: bytes) -> None:
-    stored = deliveries_domain.truncate_response(body)
+    stored = deliveries_domain.truncate_response_body(body)
     assert (stored is None) == (body == b"")
     assert stored is None or (len(stored.encode()) <= 1000 and "\x00" not in stored)
 
@@ -163,11 +163,12 @@ def test_settled_11_nothing_is_tried_again_three_days_after_the_event() -> None:
 
 
 def test_a_redirect_tells_where_it_leads_and_that_nobody_goes_there() -> None:
-    told = deliveries_domain.redirect_error_message(308, "https://hooks.example.com/new\x00\udcff" + "é" * 900)
+    told = deliveries_domain.describe_redirect_error(308, "https://hooks.example.com/new\x00\udcff" + "é" * 900)
     assert told is not None
     assert told.startswith("Redirects are not followed.")
     assert "https://hooks.example.com/new" in told
     assert len(told.encode()) <= 1000
     assert [
-        deliveries_domain.redirect_error_message(*one) for one in ((304, None), (200, "https://x.example"), (301, None))
+        deliveries_domain.describe_redirect_error(*one)
+        for one in ((304, None), (200, "https://x.example"), (301, None))
     ] == [None] * 3

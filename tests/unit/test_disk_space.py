@@ -7,7 +7,7 @@ import pytest
 
 from almoner.kit.time import SystemClock
 from almoner.platform.database import ballast
-from almoner.platform.database.ballast import BALLAST_BYTES, next_ballast_step
+from almoner.platform.database.ballast import BALLAST_BYTES, next_ballast_file_step
 from almoner.platform.database.disk_space import (
     MEBIBYTE,
     RESERVED_INODES,
@@ -16,7 +16,7 @@ from almoner.platform.database.disk_space import (
     FreeSpace,
     is_space_low,
     measure_free_space,
-    refuse_writes_when_low,
+    refuse_writes_when_disk_low,
 )
 from almoner.platform.database.disk_watch import DiskSpaceMonitor
 from almoner.platform.observability.telemetry import Telemetry
@@ -62,13 +62,13 @@ def test_only_requests_are_refused() -> None:
     space = DiskSpace()
     space.low_since = SystemClock().real_now()
     space.ensure_writable()
-    with refuse_writes_when_low():
+    with refuse_writes_when_disk_low():
         with pytest.raises(DiskSpaceLow):
             space.ensure_writable()
-        with refuse_writes_when_low(enabled=False):
+        with refuse_writes_when_disk_low(enabled=False):
             space.ensure_writable()
     space.low_since = None
-    with refuse_writes_when_low():
+    with refuse_writes_when_disk_low():
         space.ensure_writable()
 
 
@@ -109,20 +109,20 @@ def test_nothing_is_said_of_a_folder_that_is_not_there(tmp_path: Path) -> None:
 def test_the_ballast_is_created_with_room_to_spare_and_removed_near_the_end(
     megabytes: int, present: bool, step: str | None
 ) -> None:
-    assert next_ballast_step(megabytes * MEBIBYTE, RESERVE, ballast_exists=present) == step
+    assert next_ballast_file_step(megabytes * MEBIBYTE, RESERVE, ballast_exists=present) == step
 
 
 @pytest.mark.parametrize("reserve", [0, 2 * BALLAST_BYTES - 1])
 def test_there_is_no_ballast_whose_removal_would_let_writes_in_again(reserve: int) -> None:
-    assert next_ballast_step(MORE_THAN_THERE_IS, reserve, ballast_exists=False) is None
-    assert next_ballast_step(MORE_THAN_THERE_IS, reserve, ballast_exists=True) == "remove"
+    assert next_ballast_file_step(MORE_THAN_THERE_IS, reserve, ballast_exists=False) is None
+    assert next_ballast_file_step(MORE_THAN_THERE_IS, reserve, ballast_exists=True) == "remove"
 
 
 def test_the_room_of_the_ballast_is_really_taken(tmp_path: Path) -> None:
     (tmp_path / ballast.FILE).write_bytes(b"left over by a crash")
-    assert not ballast.has_ballast(tmp_path)
+    assert not ballast.has_ballast_file(tmp_path)
     ballast.create_ballast_file(tmp_path)
-    assert ballast.has_ballast(tmp_path)
+    assert ballast.has_ballast_file(tmp_path)
     assert (tmp_path / ballast.FILE).stat().st_blocks * 512 >= BALLAST_BYTES
-    assert ballast.remove_ballast(tmp_path)
-    assert not ballast.remove_ballast(tmp_path)
+    assert ballast.remove_ballast_file(tmp_path)
+    assert not ballast.remove_ballast_file(tmp_path)

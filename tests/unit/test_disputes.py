@@ -22,7 +22,9 @@ from almoner.giving.checkout.payments.domain import DisputeStatus, ProviderDispu
 from almoner.kit.money import Money
 
 PAID = Money(2500, "USD")
-FOUND = ProviderDispute("dp_1", PAID, DisputeStatus.OPEN, "fraudulent", datetime(2026, 3, 1, tzinfo=UTC), live=False)
+FOUND = ProviderDispute(
+    "dp_1", PAID, DisputeStatus.OPEN, "fraudulent", datetime(2026, 3, 1, tzinfo=UTC), is_live_mode=False
+)
 
 
 @pytest.mark.parametrize("status", list(DisputeStatus))
@@ -43,7 +45,7 @@ def test_m5_only_what_can_be_left_of_the_payment_is_believed(
     status: DisputeStatus, minor: int, gone: int, live: bool, currency: str, ended_too: bool | None
 ) -> None:
     """``None``: only of one that was won, and may have been refunded since."""
-    found = replace(FOUND, money=Money(minor, currency), status=status, live=live)
+    found = replace(FOUND, money=Money(minor, currency), status=status, is_live_mode=live)
     expected = status is DisputeStatus.WON if ended_too is None else ended_too
     assert disputes_domain.is_consistent_with_payment(found, PAID, gone, is_live=False) is expected
 

@@ -51,30 +51,43 @@ def test_one_allowed_activity_suffices(
 ) -> None:
     held = AllowedActivities(None if allowed is None else frozenset(allowed))
     results, findings = evaluate_activities(known(rules(confirmed)), (), held)
-    assert (results.status, set(results.confirmed), set(results.rejected)) == (status, set(confirmed), set(rejected))
+    assert (results.status, set(results.rule_by_confirmed_activity), set(results.rejected_activities)) == (
+        status,
+        set(confirmed),
+        set(rejected),
+    )
     assert {step.name for step in findings} == set(confirmed)
 
 
 def test_the_register_goes_before_words_and_words_before_nothing() -> None:
     words = {CHURCHES: "name:church", CHOIRS: "name:choir"}
-    assert dict(evaluate_activities(known({}, words), (), ALL_ACTIVITIES)[0].confirmed) == words
-    assert dict(evaluate_activities(known({DOGS: "ntee:D20"}, words), (), ALL_ACTIVITIES)[0].confirmed) == {
-        DOGS: "ntee:D20"
-    }
+    assert dict(evaluate_activities(known({}, words), (), ALL_ACTIVITIES)[0].rule_by_confirmed_activity) == words
+    assert dict(
+        evaluate_activities(known({DOGS: "ntee:D20"}, words), (), ALL_ACTIVITIES)[0].rule_by_confirmed_activity
+    ) == {DOGS: "ntee:D20"}
     results, _ = evaluate_activities(known({DOGS: "ntee:D20"}, words), (CHOIRS, HOUSING), ALL_ACTIVITIES)
-    assert dict(results.confirmed) == {DOGS: "ntee:D20", CHOIRS: "name:choir"}
+    assert dict(results.rule_by_confirmed_activity) == {DOGS: "ntee:D20", CHOIRS: "name:choir"}
     results, _ = evaluate_activities(known({CHOIRS: "ntee:A6B"}, words), (CHOIRS,), ALL_ACTIVITIES)
-    assert results.confirmed[CHOIRS] == "ntee:A6B"
+    assert results.rule_by_confirmed_activity[CHOIRS] == "ntee:A6B"
 
 
 def test_a_wider_one_is_confirmed_when_it_was_suggested() -> None:
-    assert PERFORMING not in evaluate_activities(known({CHOIRS: "ntee:A6B"}), (), ALL_ACTIVITIES)[0].confirmed
+    assert (
+        PERFORMING
+        not in evaluate_activities(known({CHOIRS: "ntee:A6B"}), (), ALL_ACTIVITIES)[0].rule_by_confirmed_activity
+    )
     results, _ = evaluate_activities(known({CHOIRS: "ntee:A6B"}), (PERFORMING,), ALL_ACTIVITIES)
-    assert results.confirmed[PERFORMING] == f"ntee:A6B (as {CHOIRS})"
+    assert results.rule_by_confirmed_activity[PERFORMING] == f"ntee:A6B (as {CHOIRS})"
     results, _ = evaluate_activities(known({DOGS: "ntee:D20"}, {CHOIRS: "name:choir"}), (PERFORMING,), ALL_ACTIVITIES)
-    assert results.confirmed[PERFORMING] == f"name:choir (as {CHOIRS})"
-    assert PERFORMING in evaluate_activities(known({PERFORMING: "r"}), (CHOIRS,), ALL_ACTIVITIES)[0].confirmed
-    assert CHOIRS not in evaluate_activities(known({PERFORMING: "r"}), (CHOIRS,), ALL_ACTIVITIES)[0].confirmed
+    assert results.rule_by_confirmed_activity[PERFORMING] == f"name:choir (as {CHOIRS})"
+    assert (
+        PERFORMING
+        in evaluate_activities(known({PERFORMING: "r"}), (CHOIRS,), ALL_ACTIVITIES)[0].rule_by_confirmed_activity
+    )
+    assert (
+        CHOIRS
+        not in evaluate_activities(known({PERFORMING: "r"}), (CHOIRS,), ALL_ACTIVITIES)[0].rule_by_confirmed_activity
+    )
 
 
 def test_what_was_found_of_each() -> None:
@@ -95,8 +108,8 @@ def test_sb_test_values_decide_whatever_is_known() -> None:
                 evaluate_activities(given, (), allowed, "pass")[0],
                 evaluate_activities(given, (), allowed, "fail")[0],
             )
-            assert (passed.status, passed.rejected) == ("pass", ())
-            assert (failed.status, set(failed.rejected)) == ("fail", set(given.classification))
+            assert (passed.status, passed.rejected_activities) == ("pass", ())
+            assert (failed.status, set(failed.rejected_activities)) == ("fail", set(given.rule_by_registered_activity))
 
 
 def test_codes_that_the_file_no_longer_has_are_left_out() -> None:
@@ -115,11 +128,13 @@ def test_every_decision_explains_itself() -> None:
                 )
                 by_code = {step.name: step for step in findings}
                 assert by_code.keys() == {*classified, *suggested}
-                assert set(classified) <= results.confirmed.keys() <= by_code.keys()
-                assert set(results.rejected) <= results.confirmed.keys()
-                assert all(by_code[code].code == rule for code, rule in results.confirmed.items())
-                assert (results.status is None) == (not results.confirmed)
-                assert (results.status == "pass") == (len(results.rejected) < len(results.confirmed))
+                assert set(classified) <= results.rule_by_confirmed_activity.keys() <= by_code.keys()
+                assert set(results.rejected_activities) <= results.rule_by_confirmed_activity.keys()
+                assert all(by_code[code].code == rule for code, rule in results.rule_by_confirmed_activity.items())
+                assert (results.status is None) == (not results.rule_by_confirmed_activity)
+                assert (results.status == "pass") == (
+                    len(results.rejected_activities) < len(results.rule_by_confirmed_activity)
+                )
 
 
 def test_words_are_asked_where_names_are_english() -> None:

@@ -81,7 +81,7 @@ def test_a_made_up_cookie_gives_nothing(value: str) -> None:
 
 def test_the_cookie_is_taken_away_once_the_gift_is_made() -> None:
     response = Response()
-    form_cookie.clear_form(response, "s")
+    form_cookie.clear_form_cookie(response, "s")
     first, more, _ = response.headers.getlist("set-cookie")
     assert first.startswith('__Host-gift-s="";')
     assert more.startswith('__Host-gift-s-more="";')

@@ -62,7 +62,7 @@ def test_what_covers_a_gift_is_the_newest_that_a_plain_model_finds(made: list[De
         moment = NOW + hour * HOUR
         model = [one for one in made if covers(one, hour)]
         newest = max(model, key=lambda one: (one.created_at, one.id), default=None)
-        assert gift_aid_declarations_domain.newest_covering_declaration(made, moment) == newest
+        assert gift_aid_declarations_domain.find_newest_covering_declaration(made, moment) == newest
 
 
 @given(declarations(), hours)
@@ -85,8 +85,8 @@ def test_a_cancellation_takes_nothing_from_gifts_made_before_it(made: list[Decla
     stored = [one for one in made if one.cancelled_from is None]
     for asked in range(LAST + 4):
         moment = NOW + asked * HOUR
-        assert (gift_aid_declarations_domain.newest_covering_declaration(cancelled, moment) is not None) == (
-            asked < hour and gift_aid_declarations_domain.newest_covering_declaration(stored, moment) is not None
+        assert (gift_aid_declarations_domain.find_newest_covering_declaration(cancelled, moment) is not None) == (
+            asked < hour and gift_aid_declarations_domain.find_newest_covering_declaration(stored, moment) is not None
         )
 
 

@@ -29,14 +29,14 @@ def gift(number: int, minor: int = 2500, made_at: datetime = NOW, declarer: Decl
 
 def rows(made: hmrc_schedule.ClaimSchedule) -> list[list[str]]:
     """The lines of the schedule, without its titles."""
-    titles, *found = csv.reader(io.StringIO(hmrc_schedule.schedule_csv(made.entries)))
+    titles, *found = csv.reader(io.StringIO(hmrc_schedule.render_schedule_csv(made.entries)))
     assert tuple(titles) == hmrc_schedule.COLUMNS
     return found
 
 
 def test_a_gift_is_a_line_in_the_columns_of_the_spreadsheet() -> None:
     made = hmrc_schedule.build_schedule([gift(1, 1234_56)], TODAY, TAX_YEAR, aggregate_small_donations=False)
-    assert hmrc_schedule.schedule_csv(made.entries) == (
+    assert hmrc_schedule.render_schedule_csv(made.entries) == (
         "Title,First name or initial,Last name,House name or number,Postcode,Aggregated donations,Sponsored event,"
         "Donation date,Amount\r\nMs,Ada,Byron,12,SW1Y 4JH,,,02/03/26,1234.56\r\n"
     )
@@ -76,7 +76,7 @@ def test_fields_are_made_what_hmrc_takes(told: dict[str, str], taken: dict[str, 
     assert problems == ()
     assert person is not None
     assert {name: getattr(person, name) for name in taken} == taken
-    assert len(person.house) <= 40
+    assert len(person.house_name_or_number) <= 40
 
 
 def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
@@ -99,7 +99,7 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
     assert [one.donation_id.int for one in made.excluded_donations] == [2]
     assert "Byron" not in made.excluded_donations[0].problems_text
     with pytest.raises(ValueError, match="the first name is missing"):
-        hmrc_schedule.schedule_csv([gift_aid_claims_domain.ClaimScheduleEntry(1, gift(2, declarer=wrong))])
+        hmrc_schedule.render_schedule_csv([gift_aid_claims_domain.ClaimScheduleEntry(1, gift(2, declarer=wrong))])
 
 
 @pytest.mark.parametrize(
@@ -269,13 +269,13 @@ def test_every_gift_is_listed_once_or_left_out_or_waits(
     assert len(seen) == len(set(seen)) == len(gifts) - made.waiting_count
     found = rows(made)
     assert len(found) == made.line_count <= most
-    listed = sum(one.donation.minor for one in made.entries)
+    listed = sum(one.donation.amount_minor for one in made.entries)
     assert sum(round(float(row[8]) * 100) for row in found) == listed
     for number, row in enumerate(found, 1):
-        on = [one.donation for one in made.entries if one.line == number]
+        on = [one.donation for one in made.entries if one.line_number == number]
         if row[5]:
-            assert sum(one.minor for one in on) <= 1000_00
-            assert max(one.minor for one in on) <= 20_00
+            assert sum(one.amount_minor for one in on) <= 1000_00
+            assert max(one.amount_minor for one in on) <= 20_00
             assert len({TAX_YEAR.end_of_year_containing(one.donation_date) for one in on}) == 1
             assert len({one.declarer for one in on}) == len(on)
         else:

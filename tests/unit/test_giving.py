@@ -50,7 +50,9 @@ DONATION_RECORD = new_hosted_donation(ID, SESSION_RECORD, GIFT, NOW)
 PAYMENT_RECORD = Payment(
     ID, ID, "test", "tp_1", "https://pay.example/", "open", GIFT.money, "x", "en", 0, NOW, 5, "https://a/", "https://b/"
 )
-FOUND = ProviderPayment("tp_1", "https://pay.example/", ProviderStatus.SUCCEEDED, GIFT.money, REFERENCE, 1, live=False)
+FOUND = ProviderPayment(
+    "tp_1", "https://pay.example/", ProviderStatus.SUCCEEDED, GIFT.money, REFERENCE, 1, is_live_mode=False
+)
 
 
 @pytest.mark.parametrize(
@@ -186,11 +188,12 @@ def test_m5_another_reference_never_agrees(reference: str) -> None:
 def test_m5_test_money_never_pays_for_real_and_real_money_never_for_a_test() -> None:
     assert find_unrecognised_payment_reason(FOUND, is_live_mode=True) is UnallocatedReason.OTHER_MODE
     assert (
-        find_unrecognised_payment_reason(replace(FOUND, live=True), is_live_mode=False) is UnallocatedReason.OTHER_MODE
+        find_unrecognised_payment_reason(replace(FOUND, is_live_mode=True), is_live_mode=False)
+        is UnallocatedReason.OTHER_MODE
     )
-    assert find_unrecognised_payment_reason(replace(FOUND, live=True), is_live_mode=True) is None
+    assert find_unrecognised_payment_reason(replace(FOUND, is_live_mode=True), is_live_mode=True) is None
     assert (
-        find_unrecognised_payment_reason(replace(FOUND, ours=False), is_live_mode=False)
+        find_unrecognised_payment_reason(replace(FOUND, goes_to_our_account=False), is_live_mode=False)
         is UnallocatedReason.OTHER_ACCOUNT
     )
 
@@ -207,9 +210,9 @@ def test_m5_test_money_never_pays_for_real_and_real_money_never_for_a_test() -> 
 )
 def test_the_donor_sees_where_the_payment_stands(status: str, seen: CheckoutState, url: bool) -> None:
     shown = session_donation_of(DONATION_RECORD, replace(PAYMENT_RECORD, status=status))
-    assert (shown.state, shown.url is not None) == (seen, url)
+    assert (shown.state, shown.payment_url is not None) == (seen, url)
     paid = session_donation_of(replace(DONATION_RECORD, payment_id=ID), replace(PAYMENT_RECORD, status=status))
-    assert (paid.state, paid.url) == (CheckoutState.PAID, None)
+    assert (paid.state, paid.payment_url) == (CheckoutState.PAID, None)
 
 
 def test_a_cancelled_donation_leads_nobody_to_a_payment() -> None:
@@ -225,11 +228,11 @@ def test_without_donation_or_payment_nothing_has_started() -> None:
 
 
 def test_currencies_that_an_organisation_receives() -> None:
-    donations_domain.ensure_currency_receivable("USD", ("EUR", "USD"))
+    donations_domain.ensure_organisation_receives_currency("USD", ("EUR", "USD"))
     with pytest.raises(WrongTargetCurrency):
-        donations_domain.ensure_currency_receivable("JPY", ("EUR", "USD"))
+        donations_domain.ensure_organisation_receives_currency("JPY", ("EUR", "USD"))
     with pytest.raises(CannotAcceptDonations):
-        donations_domain.ensure_currency_receivable("USD", ())
+        donations_domain.ensure_organisation_receives_currency("USD", ())
 
 
 @given(st.uuids())

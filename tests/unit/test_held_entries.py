@@ -26,7 +26,7 @@ def test_posting_lists_return_what_they_were_given(
         assert held.count_numbers(key) == len(numbers)
         assert (key in held) is (key in expected)
         between = numbers[bisect_left(numbers, lower) : max(bisect_left(numbers, upper), bisect_left(numbers, lower))]
-        assert [*held.numbers_between(key, lower, upper)] == between
+        assert [*held.find_numbers_in_range(key, lower, upper)] == between
 
 
 class _Word(str):
@@ -63,7 +63,7 @@ def test_an_entry_keeps_its_texts() -> None:
     assert (entry.id, entry.names) == ("list/7", ("AL-ONE", "وحيد", "TWO"))
     assert (entry.countries, entry.concerns) == (frozenset(("IRN",)), frozenset(("SYR",)))
     assert entry.identifiers == ("A123", "B456")
-    assert [(at.street, at.city, at.postcode, at.country) for at in entry.addresses] == [
+    assert [(at.street, at.city, at.postcode, at.country) for at in entry.address_parties] == [
         ("12 High Street", "Beirut", "", "LBN"),
         ("", "", "1103", ""),
     ]
@@ -73,4 +73,4 @@ def test_an_entry_keeps_its_texts() -> None:
 
 def test_an_entry_may_have_nothing_but_a_name() -> None:
     entry = PreparedEntry("list/7", ("ONE",))
-    assert (entry.names, entry.identifiers, [*entry.addresses], entry.weak_names) == (("ONE",), (), [], ())
+    assert (entry.names, entry.identifiers, [*entry.address_parties], entry.weak_names) == (("ONE",), (), [], ())

@@ -11,7 +11,7 @@ from almoner.kit.errors import IdempotencyKeyInUse, IncorrectParams, SameKeyDiff
 from almoner.platform import idempotency
 from almoner.platform.crypto import DecryptionFailed, Vault, sha256_digest
 from almoner.platform.database.transactions import Partner
-from almoner.platform.idempotency import IdempotencyClaim, ResponseReplayed
+from almoner.platform.idempotency import IdempotencyClaim, StoredResponseExists
 
 VAULT = Vault(bytes(range(32)))
 FIRST, SECOND = Partner(UUID(int=1)), Partner(UUID(int=2))
@@ -88,23 +88,23 @@ def sealed(made: IdempotencyClaim, body: bytes) -> bytes:
 
 def test_i2_the_same_call_again_gets_the_stored_bytes() -> None:
     made = claim({"a": 1})
-    with pytest.raises(ResponseReplayed) as replayed:
-        made.raise_stored_response(VAULT, made.route, made.fingerprint, sealed(made, b'{"data":1}'))
+    with pytest.raises(StoredResponseExists) as replayed:
+        made.raise_for_stored_response(VAULT, made.route, made.fingerprint, sealed(made, b'{"data":1}'))
     assert replayed.value.body == b'{"data":1}'
 
 
 def test_another_route_is_told_before_other_data() -> None:
     made = claim({"a": 1})
     with pytest.raises(IdempotencyKeyInUse):
-        made.raise_stored_response(VAULT, "POST /v1/categories", b"\0" * 32, sealed(made, b""))
+        made.raise_for_stored_response(VAULT, "POST /v1/categories", b"\0" * 32, sealed(made, b""))
     with pytest.raises(SameKeyDifferentData):
-        made.raise_stored_response(VAULT, made.route, b"\0" * 32, sealed(made, b""))
+        made.raise_for_stored_response(VAULT, made.route, b"\0" * 32, sealed(made, b""))
 
 
 def test_a_stored_answer_moved_to_another_key_does_not_open() -> None:
     made, other = claim(key="one"), claim(key="two")
     with pytest.raises(DecryptionFailed):
-        made.raise_stored_response(VAULT, made.route, made.fingerprint, sealed(other, b"{}"))
+        made.raise_for_stored_response(VAULT, made.route, made.fingerprint, sealed(other, b"{}"))
 
 
 @pytest.mark.parametrize("key", ["!", "~", "a" * 255, "0-9_A.z"])

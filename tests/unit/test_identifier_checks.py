@@ -73,11 +73,11 @@ def test_every_spelling_of_a_number_is_the_same_number(code: str, data: st.DataO
     number = data.draw(valid(code))
     text = data.draw(spelled(code, number))
     result = registries_domain.check_registry_number(code, text)
-    assert (result.verdict, result.key) == ("ok", number)
+    assert (result.verdict, result.number_key) == ("ok", number)
     assert registries_domain.parse_number_key(code, text) == number
     assert number in registries_domain.possible_number_keys(text)
-    assert result.formatted is not None
-    assert registries_domain.parse_number_key(code, result.formatted) == number
+    assert result.formatted_number is not None
+    assert registries_domain.parse_number_key(code, result.formatted_number) == number
 
 
 @pytest.mark.parametrize("code", ["ACNC", "CRA", "ANBI", "CNPJ", "COC"])
@@ -105,12 +105,14 @@ def test_one_wrong_digit_is_never_in_order(code: str, data: st.DataObject) -> No
 @example(text="REGNO" * 20)
 def test_no_text_raises_and_only_numbers_have_keys(code: str, text: str) -> None:
     result = registries_domain.check_registry_number(code, text)
-    assert result.key == registries_domain.parse_number_key(code, text)
-    assert result.reason.endswith(".")
-    assert (result.key is None) == (result.formatted is None) == (result.verdict in ("malformed", "refused"))
-    if result.key is not None:
-        assert registries_domain.parse_number_key(code, result.key) == result.key
-        assert registries_domain.check_registry_number(code, result.key).verdict == result.verdict
+    assert result.number_key == registries_domain.parse_number_key(code, text)
+    assert result.explanation.endswith(".")
+    assert (
+        (result.number_key is None) == (result.formatted_number is None) == (result.verdict in ("malformed", "refused"))
+    )
+    if result.number_key is not None:
+        assert registries_domain.parse_number_key(code, result.number_key) == result.number_key
+        assert registries_domain.check_registry_number(code, result.number_key).verdict == result.verdict
     registries_domain.possible_number_keys(text)
 
 
@@ -160,7 +162,7 @@ def test_what_is_no_number_is_told_with_its_reason(
 ) -> None:
     result = registries_domain.check_registry_number(code, text)
     assert result.verdict == verdict
-    assert words in result.reason
+    assert words in result.explanation
     assert (hint is None and result.suggested_numbers == ()) or (
         hint is not None and result.suggested_numbers[0].startswith(hint)
     )
@@ -194,7 +196,7 @@ def test_what_is_no_number_is_told_with_its_reason(
 )
 def test_numbers_with_forms_of_their_own(code: str, text: str, key: str) -> None:
     assert registries_domain.check_registry_number(code, text).verdict == "ok"
-    assert registries_domain.check_registry_number(code, text).key == key
+    assert registries_domain.check_registry_number(code, text).number_key == key
 
 
 @pytest.mark.parametrize("ein", ["00-0000001", "69-0000001", "78-0000001", "96-0000001", "97-0000001"])
@@ -230,7 +232,7 @@ def test_an_org_id_names_its_register() -> None:
 
 
 def test_of_a_register_that_a_mapping_declares_any_number_has_the_form() -> None:
-    assert registries_domain.check_registry_number("NOBODY", "ab-1").key == "AB1"
+    assert registries_domain.check_registry_number("NOBODY", "ab-1").number_key == "AB1"
     assert registries_domain.check_registry_number("NOBODY", "ab-1").verdict == "ok"
     assert {registries_domain.check_registry_number("NOBODY", text).verdict for text in ("", " - ", "1" * 101)} == {
         "malformed"

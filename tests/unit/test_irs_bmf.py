@@ -150,14 +150,14 @@ def test_a_bad_row_is_put_aside_with_its_line_and_reason(row: dict[str, str], re
     good, bad = read([body("530196606", "GOOD"), row])
     assert isinstance(good, RegisterEntry)
     assert isinstance(bad, RejectedRow)
-    assert bad.line == 3
+    assert bad.line_number == 3
     assert reason in bad.reason
 
 
 def test_of_a_row_of_another_width_the_number_alone_is_kept() -> None:
     lines = [",".join(COLUMNS), "530196605,A FUND,% JANE ROE,EXTRA", "JANE ROE,530196605", ""]
     assert list(IrsBmfReader().read([written(lines)])) == [
-        RejectedRow(2, "the row has 4 fields, the header has 28", "530196605", number="530196605"),
+        RejectedRow(2, "the row has 4 fields, the header has 28", "530196605", number_key="530196605"),
         RejectedRow(3, "the row has 2 fields, the header has 28", ""),
     ]
 
@@ -208,7 +208,7 @@ def test_several_files_are_read_one_after_another() -> None:
     entry, bad = IrsBmfReader().read(files)
     assert isinstance(entry, RegisterEntry)
     assert isinstance(bad, RejectedRow)
-    assert (bad.file, bad.line) == (1, 2)
+    assert (bad.file_position, bad.line_number) == (1, 2)
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_a_file_that_holds_itself_twice_gives_every_body_twice_and_its_header_as
     assert [entry.number for entry in entries if isinstance(entry, RegisterEntry)] == [
         f"53019660{nth}" for nth in range(5)
     ] * 2
-    assert [row.line for row in entries if isinstance(row, RejectedRow)] == [7]
+    assert [row.line_number for row in entries if isinstance(row, RejectedRow)] == [7]
 
 
 def test_a_file_in_another_encoding_costs_the_rows_that_show_it() -> None:

@@ -43,7 +43,7 @@ def one(reader: Reader, line: str) -> RegisterEntry:
 def bad(reader: Reader, good: str, line: str) -> RejectedRow:
     *_, row = read(reader, good, good, line)
     assert isinstance(row, RejectedRow), row
-    assert row.line == 3
+    assert row.line_number == 3
     return row
 
 

@@ -204,7 +204,7 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
         *_refunds_of_gifts(),
         *_disputes(),
     ):
-        assert [(one.kind.value, one.debit.key, one.credit.key, one.minor) for one in made] == reported
+        assert [(one.kind.value, one.debit.key, one.credit.key, one.amount_minor) for one in made] == reported
         assert {one.owner_id for one in made} == {OWNER}
         kinds |= {one.kind for one in made}
         sides |= {side.kind for one in made for side in (one.debit, one.credit)}
@@ -314,8 +314,8 @@ def test_m1_any_movements_keep_debits_equal_to_credits_in_every_currency(moves: 
     for number, (move, currency, minor) in enumerate(moves):
         for transfer in move(number, currency, minor):
             assert transfer.debit.currency == transfer.credit.currency == currency
-            debited[transfer.debit.currency] += transfer.minor
-            credited[transfer.credit.currency] += transfer.minor
+            debited[transfer.debit.currency] += transfer.amount_minor
+            credited[transfer.credit.currency] += transfer.amount_minor
     assert debited == credited
 
 
@@ -386,6 +386,6 @@ def _left(flow: list[LedgerTransfer]) -> Counter[str]:
     """Debits less credits of every account that was touched."""
     left: Counter[str] = Counter()
     for transfer in flow:
-        left[transfer.debit.key] += transfer.minor
-        left[transfer.credit.key] -= transfer.minor
+        left[transfer.debit.key] += transfer.amount_minor
+        left[transfer.credit.key] -= transfer.amount_minor
     return left

@@ -11,7 +11,7 @@ from almoner.nonprofits.merges.domain import (
     PrimaryRecordCandidate,
     Succession,
     Successor,
-    choose_primary_records,
+    choose_primary_record_ids_by_duplicate_id,
     resolve_successors,
 )
 
@@ -71,22 +71,31 @@ def body(
 
 
 def test_the_earlier_registration_of_the_listed_ones_answers() -> None:
-    assert choose_primary_records([(A, B)], {A: body(A, days=5), B: body(B, "OSCR")}) == {A: B}
-    assert choose_primary_records([(A, B)], {A: body(A, days=5), B: body(B, "OSCR", active=False)}) == {B: A}
-    assert choose_primary_records([(A, B)], {A: body(A, "OSCR"), B: body(B, "CCEW")}) == {A: B}
-    assert choose_primary_records([(A, B)], {A: body(A, days=None), B: body(B, "OSCR", days=9)}) == {A: B}
-    assert choose_primary_records([(A, B)], {A: body(A)}) == {}
+    assert choose_primary_record_ids_by_duplicate_id([(A, B)], {A: body(A, days=5), B: body(B, "OSCR")}) == {A: B}
+    assert choose_primary_record_ids_by_duplicate_id(
+        [(A, B)], {A: body(A, days=5), B: body(B, "OSCR", active=False)}
+    ) == {B: A}
+    assert choose_primary_record_ids_by_duplicate_id([(A, B)], {A: body(A, "OSCR"), B: body(B, "CCEW")}) == {A: B}
+    assert choose_primary_record_ids_by_duplicate_id([(A, B)], {A: body(A, days=None), B: body(B, "OSCR", days=9)}) == {
+        A: B
+    }
+    assert choose_primary_record_ids_by_duplicate_id([(A, B)], {A: body(A)}) == {}
 
 
 def test_what_is_the_same_as_a_third_is_the_same() -> None:
     organisations = {of: body(of, f"REGISTER {of.int}", days=of.int) for of in (A, B, C, D, E)}
-    assert choose_primary_records([(A, B), (D, E), (C, B), (E, C)], organisations) == {B: A, C: A, D: A, E: A}
+    assert choose_primary_record_ids_by_duplicate_id([(A, B), (D, E), (C, B), (E, C)], organisations) == {
+        B: A,
+        C: A,
+        D: A,
+        E: A,
+    }
 
 
 def test_two_numbers_of_one_register_are_never_one_body() -> None:
     organisations = {A: body(A), B: body(B, "OSCR"), C: body(C, "ACNC"), D: body(D)}
-    assert choose_primary_records([(A, B), (B, C)], organisations) == {A: C, B: C}
-    assert choose_primary_records([(A, B), (B, C), (C, D)], organisations) == {}
+    assert choose_primary_record_ids_by_duplicate_id([(A, B), (B, C)], organisations) == {A: C, B: C}
+    assert choose_primary_record_ids_by_duplicate_id([(A, B), (B, C), (C, D)], organisations) == {}
 
 
 @given(st.lists(st.tuples(ids, ids), max_size=12), st.randoms())
@@ -95,10 +104,10 @@ def test_one_record_answers_and_none_for_the_one_that_does(pairs: list[tuple[UUI
         return body(UUID(int=nth), f"REGISTER {nth % 6}", days=nth % 4, active=nth % 3 > 0)
 
     organisations = {UUID(int=nth): made(nth) for nth in range(1, 9)}
-    found = choose_primary_records(pairs, organisations)
+    found = choose_primary_record_ids_by_duplicate_id(pairs, organisations)
     shuffled = [(other, one) for one, other in pairs]
     random.shuffle(shuffled)
-    assert choose_primary_records(shuffled, organisations) == found
+    assert choose_primary_record_ids_by_duplicate_id(shuffled, organisations) == found
     assert not set(found) & set(found.values())
     groups: dict[UUID, list[str]] = {}
     for nth, of in organisations.items():

@@ -253,9 +253,9 @@ def rendered(mail: str, tag: str, typed: str) -> list[Mail]:
             renderer.language_for_tag(tag),
             {"link": OWN, **facts},
             brand=renderer.build_partner_brand(typed, typed, "#123456", None, NO_LINKS),
-            key="key",
+            deduplication_key="key",
             at=AT,
-            partner=None,
+            partner_id=None,
             to="ada@example.org",
         )
         for facts in SAMPLES[mail](typed)
@@ -321,8 +321,10 @@ def test_html_from_elsewhere_keeps_its_tags_and_loses_its_links(tmp_path: Path) 
         "elsewhere": "https://evil.example",
     }
     mails = MailRenderer(DEPLOYMENT, tmp_path, CATALOGUES)
-    english, brand = mails.language_for_tag("en"), mails.own_brand()
-    made = mails.render_mail("x.html", english, facts, brand=brand, key="k", at=AT, partner=None, to="ada@example.org")
+    english, brand = mails.language_for_tag("en"), mails.deployment_brand()
+    made = mails.render_mail(
+        "x.html", english, facts, brand=brand, deduplication_key="k", at=AT, partner_id=None, to="ada@example.org"
+    )
     assert made.html.startswith(f'S<b title="a.example">&lt;evil{JOINER}.{JOINER}example</b> {PAGES}')
     assert find_links(made.text) == [OWN]
 
@@ -388,9 +390,16 @@ def test_amounts_from_right_to_left_keep_their_direction(tag: str, currency: str
     amount = format_money(123450, currency, language.locale)
     renderer, template = _renderer("giving/receipts/mails/receipt")
     facts = {**receipts("Martha\u2019s Table (DC)")[0], "amount": amount, "facts": [("receipt.donor", amount)]}
-    brand = renderer.own_brand()
+    brand = renderer.deployment_brand()
     made = renderer.render_mail(
-        template, language, {"link": OWN, **facts}, brand=brand, key="k", at=AT, partner=None, to="ada@example.org"
+        template,
+        language,
+        {"link": OWN, **facts},
+        brand=brand,
+        deduplication_key="k",
+        at=AT,
+        partner_id=None,
+        to="ada@example.org",
     )
     alone = f"\u2068{amount}\u2069"
     assert alone in made.subject

@@ -42,7 +42,9 @@ async def test_a_mail_goes_out_once() -> None:
 
 
 async def test_what_is_refused_is_not_tried_again() -> None:
-    assert await carried(Carrier(MailRefused("no such mailbox"))) == MailUndeliverable("no such mailbox", refused=True)
+    assert await carried(Carrier(MailRefused("no such mailbox"))) == MailUndeliverable(
+        "no such mailbox", refused_by_server=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,7 @@ async def test_what_nobody_takes_is_tried_for_as_long_as_it_is_of_use(
     down = Carrier(TransientMailFailure("down"))
     for attempt, minutes in enumerate(waits, 1):
         assert await carried(down, attempt, patience) == JobRetry(minutes * MINUTE, "down")
-    assert await carried(down, most, patience) == MailUndeliverable("down", refused=False)
+    assert await carried(down, most, patience) == MailUndeliverable("down", refused_by_server=False)
     assert lasts < sum((patience.delay_after(attempt) for attempt in range(1, most)), timedelta()) < 2 * lasts
 
 

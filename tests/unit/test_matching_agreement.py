@@ -168,7 +168,7 @@ def test_another_country_is_another_place_but_a_code_is_no_name() -> None:
 def test_the_reasons_add_up(one: Party, other: Party) -> None:
     found = compare_parties(one, other)
     assert sum(part.points for part in found.parts) == pytest.approx(found.score)
-    assert sum(part.points for part in found.name_parts) == pytest.approx(found.name)
+    assert sum(part.points for part in found.name_parts) == pytest.approx(found.name_score)
     assert 0 <= found.score <= 1
     assert not found.is_certain_match or (found.is_likely_match and found.both_have_street_or_box and not found.vetoes)
 

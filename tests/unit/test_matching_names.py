@@ -68,7 +68,7 @@ def test_numbers_are_digits_however_they_are_written() -> None:
 )
 def test_words_are_in_one_spelling_and_legal_forms_aside(name: str, words: tuple[str, ...], forms: set[str]) -> None:
     found = tokenise_name(name)
-    assert (found.words, set(found.forms)) == (words, forms)
+    assert (found.words, set(found.legal_form_kinds)) == (words, forms)
 
 
 def score(one: str, other: str) -> float:
@@ -235,14 +235,14 @@ def test_a_name_is_like_itself_in_any_case_of_letters(name: str) -> None:
 
 
 def _bare(name: PreparedName) -> tuple[object, ...]:
-    return name.words, name.weights, name.kinds, name.legal_forms
+    return name.words, name.word_weights, name.word_kinds, name.legal_forms
 
 
 @given(names)
 def test_every_word_has_a_worth(name: str) -> None:
     read = prepare_name(name)
-    assert len(read.words) == len(read.weights) == len(read.kinds)
-    assert all(0 < weight <= 1 for weight in read.weights)
+    assert len(read.words) == len(read.word_weights) == len(read.word_kinds)
+    assert all(0 < weight <= 1 for weight in read.word_weights)
     assert all(word.isascii() and word.isalnum() for word in read.words)
 
 

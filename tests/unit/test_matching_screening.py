@@ -40,29 +40,29 @@ def test_a_telling_name_is_flagged_by_itself() -> None:
     assert is_distinctive_name(prepare_name("BENEVOLENCE HARAMAIN SADERAT"))
     assert match_entry(
         prepare_subject(["Benevolence Haramain Saderat"], ["USA"]), entry("BENEVOLENCE HARAMAIN SADERAT")
-    ).flagged
+    ).requires_review
 
 
 @pytest.mark.parametrize("name", ["THE LIGHTHOUSE", "YOUTH INCORPORATED", "MSC INC", "BTC INC"])
 def test_one_word_needs_a_second_piece_of_evidence(name: str) -> None:
     alone = match_entry(prepare_subject([name], ["USA"]), entry(name))
-    assert not alone.flagged
+    assert not alone.requires_review
     assert any(part.finding == "common" for part in alone.parts)
-    assert match_entry(prepare_subject([name], ["IRN"]), entry(name, countries=("IRN",))).flagged
+    assert match_entry(prepare_subject([name], ["IRN"]), entry(name, countries=("IRN",))).requires_review
     assert match_entry(
         prepare_subject([name], ["USA"], ["X1"]), PreparedEntry("1", entry(name).names, identifiers=frozenset(("X1",)))
-    ).flagged
+    ).requires_review
 
 
 def test_an_address_is_evidence() -> None:
     home = Party([""], street="12 Rue Hamra", city="Beirut")
-    known = PreparedEntry("1", entry("THE LIGHTHOUSE").names, addresses=(home,))
+    known = PreparedEntry("1", entry("THE LIGHTHOUSE").names, address_parties=(home,))
     at = PreparedSubject(
-        (prepare_name("The Lighthouse"),), frozenset(("USA",)), address=Party([""], "12 rue hamra", "Beirut")
+        (prepare_name("The Lighthouse"),), frozenset(("USA",)), address_party=Party([""], "12 rue hamra", "Beirut")
     )
-    assert match_entry(at, known).flagged
-    elsewhere = PreparedSubject(at.names, at.countries, address=Party([""], "9 Other Street", "Beirut"))
-    assert not match_entry(elsewhere, known).flagged
+    assert match_entry(at, known).requires_review
+    elsewhere = PreparedSubject(at.names, at.countries, address_party=Party([""], "9 Other Street", "Beirut"))
+    assert not match_entry(elsewhere, known).requires_review
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,15 @@ def test_an_address_is_evidence() -> None:
 )
 def test_a_street_is_evidence_in_its_own_town_alone(city: str | None, postcode: str | None, flagged: bool) -> None:
     known = PreparedEntry(
-        "1", entry("THE LIGHTHOUSE").names, addresses=(Party((), street="12 High Street", city="Hamra, Beirut 1103"),)
+        "1",
+        entry("THE LIGHTHOUSE").names,
+        address_parties=(Party((), street="12 High Street", city="Hamra, Beirut 1103"),),
     )
     at = Party((), street="12 High Street", city=city, postcode=postcode)
-    found = match_entry(PreparedSubject((prepare_name("The Lighthouse"),), frozenset(("USA",)), address=at), known)
-    assert found.flagged is flagged
+    found = match_entry(
+        PreparedSubject((prepare_name("The Lighthouse"),), frozenset(("USA",)), address_party=at), known
+    )
+    assert found.requires_review is flagged
     assert any(part.finding == "street" for part in found.parts) is flagged
 
 
@@ -90,9 +94,9 @@ def test_a_street_is_evidence_in_its_own_town_alone(city: str | None, postcode: 
     ],
 )
 def test_of_a_person_without_a_place_the_name_says_all_or_nothing(asked: str, listed: str, flagged: bool) -> None:
-    sought = replace(prepare_subject([asked], ["USA"]), countries_incomplete=True)
+    sought = replace(prepare_subject([asked], ["USA"]), are_countries_incomplete=True)
     there = entry(listed, countries=("RUS",))
-    assert match_entry(sought, there).flagged is flagged
+    assert match_entry(sought, there).requires_review is flagged
     assert not any(part.finding == "country" for part in match_entry(sought, there).parts), "it speaks against nobody"
     near = match_entry(replace(sought, countries=frozenset(("RUS",))), there)
     assert any(part.finding == "country" and part.points > 0 for part in near.parts)
@@ -103,13 +107,13 @@ def test_another_country_lowers_and_the_same_raises() -> None:
     same, other = (match_entry(prepare_subject([HOLY_LAND], [one]), listed) for one in ("PSE", "USA"))
     nowhere = match_entry(prepare_subject([HOLY_LAND]), listed)
     assert other.score < nowhere.score <= same.score
-    assert not other.flagged
+    assert not other.requires_review
     numbered = PreparedEntry("1", listed.names, listed.countries, ["EIN 1"])
-    assert match_entry(prepare_subject([HOLY_LAND], ["USA"], ["EIN 1"]), numbered).flagged
+    assert match_entry(prepare_subject([HOLY_LAND], ["USA"], ["EIN 1"]), numbered).requires_review
     assert WatchlistMatcher([listed]).find_matches(prepare_subject([HOLY_LAND], ["USA"])) == []
     assert WatchlistMatcher([listed]).find_matches(prepare_subject([HOLY_LAND], ["PSE"])) == [same]
-    assert same.flagged
-    assert nowhere.flagged
+    assert same.requires_review
+    assert nowhere.requires_review
     assert any(part.finding == "country" and part.points < 0 for part in other.parts)
 
 
@@ -124,15 +128,15 @@ def test_where_everybody_is_at_home_to_be_there_is_no_evidence_for_a_slip() -> N
     listed, sought = entry("POTRICO", countries=("USA",)), prepare_subject(["Patrick"], ["USA"])
     home = frozenset(("USA",))
     slip = prepare_subject(["POTRIKO"], ["USA"])
-    assert match_entry(slip, listed).flagged
-    assert not match_entry(sought, listed, home_countries=home).flagged
-    assert match_entry(prepare_subject(["POTRICO"], ["USA"]), listed, home_countries=home).flagged
+    assert match_entry(slip, listed).requires_review
+    assert not match_entry(sought, listed, home_countries=home).requires_review
+    assert match_entry(prepare_subject(["POTRICO"], ["USA"]), listed, home_countries=home).requires_review
 
 
 def test_another_number_is_never_flagged() -> None:
     found = match_entry(prepare_subject(["Brigade 44"], ["SYR"]), entry("BRIGADE 45", countries=("SYR",)))
     assert found.vetoes
-    assert not found.flagged
+    assert not found.requires_review
 
 
 def test_the_best_name_counts_and_matches_are_in_order() -> None:
@@ -142,7 +146,7 @@ def test_the_best_name_counts_and_matches_are_in_order() -> None:
     ]
     found = WatchlistMatcher(entries).find_matches(prepare_subject(["Other name", "Al-Haramain Islamic Foundation"]))
     assert [one.entry_id for one in found] == ["b", "a"]
-    assert found[0].asked == "Al-Haramain Islamic Foundation"
+    assert found[0].searched_name == "Al-Haramain Islamic Foundation"
     assert WatchlistMatcher(entries).find_matches(prepare_subject(["Red Cross"])) == []
     assert WatchlistMatcher([]).find_matches(prepare_subject(["", "!"])) == []
 
@@ -152,7 +156,7 @@ def test_the_reasons_add_up(one: str, other: str, here: tuple[str, ...], there: 
     found = match_entry(prepare_subject([one], here), entry(other, countries=there))
     assert 0 <= found.score <= 1
     assert sum(part.points for part in found.parts) == pytest.approx(found.score)
-    assert found.flagged == (found.score >= FLAG_SCORE and not found.vetoes)
+    assert found.requires_review == (found.score >= FLAG_SCORE and not found.vetoes)
 
 
 @given(lists(names, min_size=1, max_size=12), names)
@@ -166,17 +170,19 @@ def test_the_index_finds_what_going_through_all_finds(listed: list[str], sought:
         for place, name in enumerate(prepared)
         if compare_names(asked, name).score >= max(MIN_LIKENESS, FLAG_SCORE)
     }
-    assert alike <= set(index.find_candidates(asked))
+    assert alike <= set(index.find_candidate_name_positions(asked))
 
 
 def test_of_a_very_long_name_no_word_is_looked_for_in_other_spellings() -> None:
     """However many words it has, and it is still found by those that it has as listed."""
     listed = ["QUERNSTONE HALVARDSEN", " ".join(f"karvan{number}ossa" for number in range(20))]
     index = NameIndex(map(prepare_name, listed), listed.__getitem__)
-    index.find_candidates(prepare_name(" ".join(f"velind{number}arro" for number in range(60))), allow_more_typos=True)
+    index.find_candidate_name_positions(
+        prepare_name(" ".join(f"velind{number}arro" for number in range(60))), allow_more_typos=True
+    )
     assert index._listed.cache_info().currsize == 0
-    assert index.find_candidates(prepare_name(f"{listed[1]} and further")) == [1]
-    assert index.find_candidates(prepare_name("halvardsem quernstone"), allow_more_typos=True) == [0]
+    assert index.find_candidate_name_positions(prepare_name(f"{listed[1]} and further")) == [1]
+    assert index.find_candidate_name_positions(prepare_name("halvardsem quernstone"), allow_more_typos=True) == [0]
 
 
 @given(lists(tuples(names, sampled_from([(), ("USA",), ("IRN",), ("IRN", "USA")])), min_size=1, max_size=8), names)
@@ -190,7 +196,7 @@ def test_at_home_an_organisation_matches_what_comparing_with_every_entry_matches
     asked = prepare_subject([sought], HOME)
     every = [match_entry(asked, one, home_countries=HOME) for one in entries]
     found = WatchlistMatcher(entries, HOME).find_matches(asked)
-    assert {one.entry_id for one in found} == {one.entry_id for one in every if one.flagged}
+    assert {one.entry_id for one in found} == {one.entry_id for one in every if one.requires_review}
 
 
 def flags(asked: str, listed: str, *, person: bool = False) -> bool:
@@ -198,7 +204,7 @@ def flags(asked: str, listed: str, *, person: bool = False) -> bool:
     matcher = WatchlistMatcher([PreparedEntry("1", (listed,))], ["USA"], persons=person)
     name = prepare_name(asked, is_person=person)
     return bool(
-        matcher.find_matches(PreparedSubject((name,), frozenset() if person else HOME, countries_incomplete=person))
+        matcher.find_matches(PreparedSubject((name,), frozenset() if person else HOME, are_countries_incomplete=person))
     )
 
 
@@ -298,7 +304,7 @@ def test_cyrillic_and_greek_names_are_asked_for_as_written_and_as_heard(
     sought = indexing.prepare_subject_details(SubjectDetails(kind, (asked,), () if kind == "person" else ("USA",)))
     matcher = WatchlistMatcher([PreparedEntry("1", (listed,))], ["USA"], persons=kind == "person")
     (found,) = matcher.find_matches(sought)
-    assert found.asked == asked
+    assert found.searched_name == asked
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from almoner.screening.matching.domain import PreparedEntry as Compared
 from almoner.screening.matching.service import prepare_name
 from almoner.screening.matching.watchlist_matcher import (
     WatchlistMatcher,
-    is_exact_name_sufficient,
+    is_exact_name_match_sufficient,
     match_entry,
     prepare_subject,
 )
@@ -34,7 +34,7 @@ def compared(key: str, kind: Kind, names: tuple[Name, ...], *of: str, told: tupl
     listed = ListedEntity(key, kind, names, countries=told, programmes=of)
     one = index_entry(WatchlistEntry("ofac-sdn-sample", listed, "sanction", b"", UUID(int=0)))
     assert one is not None
-    return one.compared
+    return one.prepared_entry
 
 
 def sampled(files: list[Path]) -> Iterator[Compared]:
@@ -64,19 +64,21 @@ def test_the_very_name_of_who_is_listed_without_a_country_is_found(files: list[P
 @pytest.mark.parametrize("name", ["HAMAS", "AL-QAIDA", "AL-QAIDA IN MESOPOTAMIA", "VTB BANK BELARUS", "KACH"])
 def test_who_everybody_knows_is_seen_without_a_country(name: str) -> None:
     listed = compared("1", "organisation", (Name(name, "primary"),))
-    assert match_entry(prepare_subject([name.title()], ["USA"]), listed, home_countries=HOME_COUNTRIES).flagged
+    assert match_entry(prepare_subject([name.title()], ["USA"]), listed, home_countries=HOME_COUNTRIES).requires_review
     elsewhere = compared("1", "organisation", (Name(name, "primary"),), told=("RUS",))
-    assert not match_entry(prepare_subject([name.title()], ["USA"]), elsewhere, home_countries=HOME_COUNTRIES).flagged
+    assert not match_entry(
+        prepare_subject([name.title()], ["USA"]), elsewhere, home_countries=HOME_COUNTRIES
+    ).requires_review
 
 
 def test_a_weak_alias_of_one_word_needs_more() -> None:
     weak = compared("1", "organisation", (Name("HAMAS", "weak_alias"),))
-    assert not match_entry(prepare_subject(["Hamas"], ["USA"]), weak, home_countries=HOME_COUNTRIES).flagged
+    assert not match_entry(prepare_subject(["Hamas"], ["USA"]), weak, home_countries=HOME_COUNTRIES).requires_review
 
 
 @pytest.mark.parametrize("name", ["THE YOUTH", "PKK", "ALEPH", "JEWISH LEGION", "KNIGHTS OF COLUMBUS", "313"])
 def test_common_words_and_initials_say_nobody(name: str) -> None:
-    assert not is_exact_name_sufficient(prepare_name(name))
+    assert not is_exact_name_match_sufficient(prepare_name(name))
 
 
 def collisions() -> dict[str, list[dict[str, str]]]:
@@ -114,9 +116,9 @@ def test_a_programme_speaks_for_its_country_and_against_nobody() -> None:
     assert programmes.countries_of_sanctions_programmes(["SDGT", "IRGC", "DPRK3", "BELARUS"]) == {"IRN", "PRK", "BLR"}
     one_word = (Name("PHOENIX", "primary"),)
     listed = compared("1", "organisation", one_word, "IRAN")
-    assert match_entry(prepare_subject(["Phoenix"], ["IRN"]), listed, home_countries=HOME_COUNTRIES).flagged
-    assert not match_entry(prepare_subject(["Phoenix"], ["USA"]), listed, home_countries=HOME_COUNTRIES).flagged
+    assert match_entry(prepare_subject(["Phoenix"], ["IRN"]), listed, home_countries=HOME_COUNTRIES).requires_review
+    assert not match_entry(prepare_subject(["Phoenix"], ["USA"]), listed, home_countries=HOME_COUNTRIES).requires_review
     very = compared("2", "organisation", (Name("VTB BANK BELARUS", "primary"),), "BELARUS")
     found = match_entry(prepare_subject(["VTB Bank Belarus"], ["USA"]), very, home_countries=HOME_COUNTRIES)
-    assert found.flagged
+    assert found.requires_review
     assert all(part.finding != "country" for part in found.parts)

@@ -52,8 +52,8 @@ class Gift:
     def post(self, transfers: list[LedgerTransfer]) -> None:
         """Credits less debits."""
         for one in transfers:
-            self.balances[one.debit.key] -= one.minor
-            self.balances[one.credit.key] += one.minor
+            self.balances[one.debit.key] -= one.amount_minor
+            self.balances[one.credit.key] += one.amount_minor
 
     @property
     def refunded(self) -> Money:
@@ -185,7 +185,7 @@ class Gift:
 def paid(minor: int, fee: int) -> Gift:
     """A gift that was paid."""
     made = new_direct_donation(
-        ROW, UUID(int=3), CAUSE, None, usd(minor), NOBODY, {}, AT, donor_shown=True, gift_aid_id=None
+        ROW, UUID(int=3), CAUSE, None, usd(minor), NOBODY, {}, AT, shows_donor_in_api=True, gift_aid_id=None
     )
     gift = Gift(replace(made, status="RECEIVED_PAYMENT"), fee)
     gift.post(ledger_domain.build_payment_transfers(ROW, "test", CAUSE, gift.donation.money))

@@ -10,13 +10,13 @@ import pytest
 
 from almoner.giving.accounting.ledger.domain import TransferKind
 from almoner.giving.accounting.suspense import domain as suspense_domain
-from almoner.giving.accounting.suspense.domain import RuleAction
+from almoner.giving.accounting.suspense.domain import AutomaticAction
 from almoner.giving.checkout.payments.domain import BANK_TRANSFER, UnallocatedReason
 from almoner.platform.pages.translations import LOCALE_FOLDER
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "money-rules.md"
 ENGLISH = json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8"))
-WORDS = {"refunds": RuleAction.REFUND, "dismisses": RuleAction.DISMISS}
+WORDS = {"refunds": AutomaticAction.REFUND, "dismisses": AutomaticAction.DISMISS}
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
 
@@ -25,7 +25,7 @@ class Row:
     """One row of the table."""
 
     reason: str
-    action: RuleAction
+    action: AutomaticAction
     after: timedelta
     person: tuple[str, ...]
     postings: tuple[str, ...]
@@ -51,28 +51,30 @@ def test_m6_every_reason_has_one_row() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.reason)
 def test_m6_the_code_decides_as_the_document_says(row: Row) -> None:
-    decision = suspense_domain.schedule_rule_action(UnallocatedReason(row.reason), NOW)
-    assert decision == suspense_domain.ScheduledRuleAction(row.action, NOW + row.after)
+    decision = suspense_domain.compute_scheduled_automatic_action(UnallocatedReason(row.reason), NOW)
+    assert decision == suspense_domain.ScheduledAutomaticAction(row.action, NOW + row.after)
 
 
 def test_m6_a_bank_transfer_waits_for_a_person_whatever_the_reason() -> None:
     for reason in UnallocatedReason:
-        assert suspense_domain.schedule_rule_action(reason, NOW, BANK_TRANSFER).at == NOW + timedelta(days=30)
+        assert suspense_domain.compute_scheduled_automatic_action(reason, NOW, BANK_TRANSFER).due_at == NOW + timedelta(
+            days=30
+        )
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.reason)
 def test_m6_what_is_refunded_is_in_the_books_and_nothing_else(row: Row) -> None:
     assert all(name in set(TransferKind) for name in row.postings)
     assert (
-        suspense_domain.is_posted_to_ledger(UnallocatedReason(row.reason))
-        is (row.action is RuleAction.REFUND)
+        suspense_domain.requires_ledger_posting(UnallocatedReason(row.reason))
+        is (row.action is AutomaticAction.REFUND)
         is bool(row.postings)
     )
     assert ("refund" in row.person) is bool(row.postings)
 
 
 def test_there_are_words_for_a_donor_about_every_refund_of_a_known_payment() -> None:
-    refunded = {row.reason for row in ROWS if row.action is RuleAction.REFUND} - {
+    refunded = {row.reason for row in ROWS if row.action is AutomaticAction.REFUND} - {
         UnallocatedReason.UNKNOWN_PAYMENT.value
     }
     assert {key.rpartition(".")[2] for key in ENGLISH if key.startswith("refund.why.")} == refunded

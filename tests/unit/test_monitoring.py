@@ -74,7 +74,7 @@ def test_results_follow_from_what_was_seen(
         assert results.compliance is None
     else:
         assert results.compliance == "pass"
-    assert results.active == active
+    assert results.registration_active == active
 
 
 def test_the_flags_that_count_are_those_of_settled_4() -> None:
@@ -111,7 +111,7 @@ def test_what_is_chosen_stands_in_place_of_what_was_seen(
     for category in CATEGORIES:
         wanted = chosen.categories.get(category, without.categories.get(category))
         assert results.categories.get(category) == wanted
-    assert results.active == (chosen.active or "yes")
+    assert results.registration_active == (chosen.registration_active or "yes")
     if chosen.compliance:
         assert results.compliance == chosen.compliance
 
@@ -128,7 +128,7 @@ def test_4_11_a_suffix_is_read_in_any_order(
 ) -> None:
     parts = [f"-{parameter}:{status}" for parameter, status in single]
     parts.insert(data.draw(st.integers(0, len(parts))), f"-complianceStatus:{overall}")
-    named, chosen = monitoring_test_values.split_test_value(id_ + "".join(parts))
+    named, chosen = monitoring_test_values.split_id_and_simulated_results(id_ + "".join(parts))
     assert named == id_
     every: CategoryStatus = "clear" if overall == "pass" else "flag"
     last: dict[str, CategoryStatus] = {**dict.fromkeys(CATEGORIES, every), **dict(single)}
@@ -137,7 +137,7 @@ def test_4_11_a_suffix_is_read_in_any_order(
 
 @given(ids, st.text(max_size=40))
 def test_4_11_what_is_no_suffix_is_left_as_it_is(id_: str, tail: str) -> None:
-    named, chosen = monitoring_test_values.split_test_value(id_ + tail)
+    named, chosen = monitoring_test_values.split_id_and_simulated_results(id_ + tail)
     if chosen is None:
         assert named == id_ + tail
     else:
@@ -151,7 +151,7 @@ def test_4_11_one_wrong_sign_makes_it_no_suffix(
     suffix = f"-complianceStatus:{overall}" + "".join(f"-{parameter}:{status}" for parameter, status in single)
     place = data.draw(st.integers(1, len(suffix)))
     broken = id_ + suffix[:place] + data.draw(st.sampled_from(" \n:X")) + suffix[place:]
-    assert monitoring_test_values.split_test_value(broken) == (broken, None)
+    assert monitoring_test_values.split_id_and_simulated_results(broken) == (broken, None)
 
 
 def at(status: MonitoringStatus) -> MonitoringSubscription:
@@ -166,7 +166,7 @@ def at(status: MonitoringStatus) -> MonitoringSubscription:
         validation_request_id=ID if by_request else None,
     )
     if status == "validation_request_failed":
-        return new.with_request_failed()
+        return new.with_validation_request_rejected()
     if status in ("live", "cancelled"):
         new = new.with_evidence(MonitoringEvidence(), "name", NOW)
     return new.with_cancellation(NOW) if status == "cancelled" else new

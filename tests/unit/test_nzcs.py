@@ -31,7 +31,7 @@ def test_both_envelopes_give_the_same(name: str) -> None:
     assert (ended.active, ended.facts["DeregistrationDate"]) == (False, "2017-07-14")
     assert ended.until == datetime(2017, 7, 14, tzinfo=UTC)
     assert ended.address_line_1 == "PO Box 1"
-    assert (reading.bad[0].line, reading.bad[0].content) == (3, "number=CC123; Name=Number Too Short")
+    assert (reading.bad[0].line_number, reading.bad[0].content) == (3, "number=CC123; Name=Number Too Short")
 
 
 @pytest.mark.parametrize("name", ["nzcs_plain.json", "nzcs_results.json", "nzcs.csv"])

@@ -81,12 +81,14 @@ def test_a_city_in_capitals_is_shown_as_people_write_it(city: str | None, shown:
 
 
 def test_data_are_stale_beyond_the_greatest_age() -> None:
-    source = OrganisationSource("IRS", "530196605", "irs-bmf", unverified=False, data_as_of=FIRST)
+    source = OrganisationSource("IRS", "530196605", "irs-bmf", is_format_unverified=False, data_as_of=FIRST)
     now = FIRST + timedelta(days=40)
     assert source.is_stale(now, timedelta(days=39))
     assert not source.is_stale(now, timedelta(days=40))
     assert not source.is_stale(now, None)
-    assert not OrganisationSource("IRS", "1", None, unverified=False, data_as_of=None).is_stale(now, timedelta(days=1))
+    assert not OrganisationSource("IRS", "1", None, is_format_unverified=False, data_as_of=None).is_stale(
+        now, timedelta(days=1)
+    )
 
 
 _VALUES: dict[str, st.SearchStrategy[Any]] = {

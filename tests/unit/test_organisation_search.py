@@ -67,9 +67,7 @@ def test_nothing_typed_can_leave_the_quotes_of_a_tsquery(anything: str, doubtful
     made = spelling.build_query_terms(
         query, WordSuggestions(dict.fromkeys(query.words, 1)), correct_known_words=doubtful
     )
-    for asked in (
-        asked for ways in spelling.all_terms_queries_for_names_and_other_fields(made) for way in ways for asked in way
-    ):
+    for asked in (asked for ways in spelling.build_all_terms_tsqueries_by_field(made) for way in ways for asked in way):
         outside = re.sub("'[@#~]?[a-z0-9]+'", "", asked)
         assert set(outside) <= set("()|&!:* ")
 
@@ -94,9 +92,7 @@ def test_one_letter_more_ranks_and_does_not_exclude_until_the_word_is_finished()
 
 
 def named(typed: str, heard: WordSuggestions) -> str:
-    (way,), _ = spelling.all_terms_queries_for_names_and_other_fields(
-        spelling.build_query_terms(SearchQuery.parse(typed), heard)
-    )
+    (way,), _ = spelling.build_all_terms_tsqueries_by_field(spelling.build_query_terms(SearchQuery.parse(typed), heard))
     return " & ".join(way)
 
 
@@ -109,9 +105,9 @@ def test_the_last_word_may_be_unfinished_and_short_forms_are_alike() -> None:
 def test_a_beginning_of_too_many_words_ranks_and_does_not_exclude() -> None:
     heard = WordSuggestions({"red": 9}, [("church", spelling.MAX_PREFIX_OCCURRENCES), ("chapter", 5)])
     made = spelling.build_query_terms(SearchQuery.parse("red ch"), heard)
-    assert [group.word for group in spelling.required_terms(made)] == ["red"]
-    (alone,) = spelling.required_terms(spelling.build_query_terms(SearchQuery.parse("ch"), heard))
-    assert alone.name_query() == "('ch':*)"
+    assert [group.word for group in spelling.select_terms_required_in_results(made)] == ["red"]
+    (alone,) = spelling.select_terms_required_in_results(spelling.build_query_terms(SearchQuery.parse("ch"), heard))
+    assert alone.build_name_tsquery() == "('ch':*)"
 
 
 def test_what_may_be_a_slip_of_a_weak_word_ranks_and_does_not_exclude() -> None:
@@ -119,32 +115,32 @@ def test_what_may_be_a_slip_of_a_weak_word_ranks_and_does_not_exclude() -> None:
         SearchQuery.parse("red cross icn "),
         WordSuggestions({"red": 9, "cross": 9}, similar_words={"icn": [("inc", 900)]}),
     )
-    assert [group.word for group in spelling.required_terms(made)] == ["red", "cross"]
+    assert [group.word for group in spelling.select_terms_required_in_results(made)] == ["red", "cross"]
 
 
 def test_what_is_found_elsewhere_has_every_word_somewhere_and_not_all_of_them_in_its_name() -> None:
     one = spelling.build_query_terms(SearchQuery.parse("red "), WordSuggestions({"red": 9}))
-    assert spelling.all_terms_queries_for_names_and_other_fields(one) == (
+    assert spelling.build_all_terms_tsqueries_by_field(one) == (
         (("('red')",),),
         (("((('@red') | ('#red'))) & !(('red'))",),),
     )
-    assert spelling.all_terms_queries_for_names_and_other_fields(one, "'~red':*")[1] == (
+    assert spelling.build_all_terms_tsqueries_by_field(one, "'~red':*")[1] == (
         ("((('@red') | ('#red')) | '~red':*) & !(('red'))",),
     )
-    assert spelling.all_terms_queries_for_names_and_other_fields([], "'~red':*") == ((), (("'~red':*",),))
-    assert spelling.all_terms_queries_for_names_and_other_fields([]) == ((), ())
+    assert spelling.build_all_terms_tsqueries_by_field([], "'~red':*") == ((), (("'~red':*",),))
+    assert spelling.build_all_terms_tsqueries_by_field([]) == ((), ())
     red, cross = (f"(('@{word}') | ('#{word}'))" for word in ("red", "cross"))
     red_anywhere, cross_anywhere = f"(('red') | {red})", f"(('cross') | {cross})"
     missing = "!(('cross') & ('red'))"
     two = spelling.build_query_terms(SearchQuery.parse("red cross "), WordSuggestions({"red": 9, "cross": 4}))
-    assert spelling.all_terms_queries_for_names_and_other_fields(two) == (
+    assert spelling.build_all_terms_tsqueries_by_field(two) == (
         (("('cross')", "('red')"),),
         ((cross_anywhere, red_anywhere, missing),),
     )
     common = spelling.build_query_terms(
         SearchQuery.parse("red cross "), WordSuggestions({"red": 90_000, "cross": 80_000})
     )
-    assert spelling.all_terms_queries_for_names_and_other_fields(common)[1] == (
+    assert spelling.build_all_terms_tsqueries_by_field(common)[1] == (
         (cross, red_anywhere, missing),
         (red, cross_anywhere, missing),
     )
@@ -152,7 +148,7 @@ def test_what_is_found_elsewhere_has_every_word_somewhere_and_not_all_of_them_in
 
 def test_the_rarest_words_are_asked_for() -> None:
     heard = WordSuggestions({f"word{nth}": 100 - nth for nth in range(9)})
-    asked = spelling.required_terms(
+    asked = spelling.select_terms_required_in_results(
         spelling.build_query_terms(SearchQuery.parse(" ".join(heard.known_word_counts) + " "), heard)
     )
     assert [group.word for group in asked] == [f"word{nth}" for nth in range(9 - spelling.MAX_REQUIRED_TERMS, 9)]
@@ -181,21 +177,21 @@ def test_one_of_three_words_may_be_spared_while_they_are_not_too_common() -> Non
         SearchQuery.parse("red cross club "), WordSuggestions({"red": 1, "cross": 2, "club": 3})
     )
     red, cross, club = "(('red') | ('@red'))", "(('cross') | ('@cross'))", "(('club') | ('@club'))"
-    assert spelling.all_but_n_terms_query(made, 1) == ((red, cross), (red, club), (cross, club))
-    assert spelling.all_but_n_terms_query(made[:2], 1) is None
+    assert spelling.build_all_but_n_terms_tsqueries(made, 1) == ((red, cross), (red, club), (cross, club))
+    assert spelling.build_all_but_n_terms_tsqueries(made[:2], 1) is None
     common = spelling.build_query_terms(
         SearchQuery.parse("red cross club "), WordSuggestions(dict.fromkeys(("red", "cross", "club"), 75_000))
     )
     assert spelling.is_query_fast_enough(common)
-    assert spelling.all_but_n_terms_query(common, 1) is None
+    assert spelling.build_all_but_n_terms_tsqueries(common, 1) is None
 
 
 def test_one_word_is_enough_of_the_rarest_that_are_not_common() -> None:
     counts = {"red": 30_000, "cross": 9_000, "club": 8_000, "wyoming": 7_000, "of": 6_000, "laramie": 2_000}
     made = spelling.build_query_terms(SearchQuery.parse("red cross club wyoming laramie "), WordSuggestions(counts))
-    assert spelling.any_term_query(made) == (("('laramie') | ('wyoming') | ('club')",),)
-    assert spelling.any_term_query(made[:3]) == (("('club') | ('cross')",),)
-    assert spelling.any_term_query(made[:1]) is None
+    assert spelling.build_any_term_tsquery(made) == (("('laramie') | ('wyoming') | ('club')",),)
+    assert spelling.build_any_term_tsquery(made[:3]) == (("('club') | ('cross')",),)
+    assert spelling.build_any_term_tsquery(made[:1]) is None
 
 
 @pytest.mark.parametrize(
@@ -326,16 +322,16 @@ def test_a_place_that_is_typed_counts_for_the_body_that_is_there() -> None:
 def test_a_state_that_is_typed_beside_a_name_is_found_by_its_code() -> None:
     heard = WordSuggestions({"food": 9, "bank": 8, "wyoming": 2, "wy": 5, "york": 3, "ny": 7})
     *_, wyoming = spelling.build_query_terms(SearchQuery.parse("food bank wyoming"), heard)
-    assert (wyoming.name_query(), wyoming.other_fields_query(), wyoming.weight) == (
+    assert (wyoming.build_name_tsquery(), wyoming.build_place_or_description_tsquery(), wyoming.total_occurrences) == (
         "('wyoming')",
         "(('@wyoming' | '@wy') | ('#wyoming'))",
         7,
     )
-    assert wyoming.name_or_place_query() == "(('wyoming') | ('@wyoming' | '@wy'))"
-    assert SearchQuery.parse("food bank new york").state_codes == {"new": "ny", "york": "ny"}
-    assert SearchQuery.parse("west virginia food bank").state_codes == {"west": "wv", "virginia": "wv"}
+    assert wyoming.build_name_or_place_tsquery() == "(('wyoming') | ('@wyoming' | '@wy'))"
+    assert SearchQuery.parse("food bank new york").state_codes_by_word == {"new": "ny", "york": "ny"}
+    assert SearchQuery.parse("west virginia food bank").state_codes_by_word == {"west": "wv", "virginia": "wv"}
     for typed in ("wyoming", "new york", "mass food bank", "food bank wyo"):
-        assert SearchQuery.parse(typed).state_codes == {}, typed
+        assert SearchQuery.parse(typed).state_codes_by_word == {}, typed
     here, there = candidate(2, "food bank", place="casper wy 82601"), candidate(1, "food bank", place="waco tx 76701")
     assert order("food bank wyoming", there, here) == [2, 1]
     (placed,) = ResultRanker(SearchQuery.parse("food bank wyoming")).rank_candidates([here])

@@ -114,7 +114,7 @@ def test_no_contacts() -> None:
 def test_bad_rows(columns: dict[str, str], reason: str) -> None:
     """A row that cannot be trusted is put aside."""
     (bad,) = read(SOURCE, oscr([scottish(**columns)])).bad
-    assert (bad.line, bad.reason) == (2, reason)
+    assert (bad.line_number, bad.reason) == (2, reason)
 
 
 @pytest.mark.parametrize(

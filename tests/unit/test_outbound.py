@@ -20,7 +20,7 @@ from almoner.platform.outbound.client import CallTimeouts, OutboundClient
 from tests.support.certificates import Authority
 from tests.support.receivers import Received, Reply, receiver, reply
 
-SANDBOX = AddressPolicy(loopback=True)
+SANDBOX = AddressPolicy(allows_loopback=True)
 PRODUCTION = {
     "environment": "production",
     "database_url": "postgresql://almoner_app@db.example.org/almoner",
@@ -50,7 +50,7 @@ def authority() -> Authority:
 def test_w12_webhooks_never_go_to_loopback_in_production_wherever_it_listens() -> None:
     given = settings.read_settings(**PRODUCTION, host="localhost")
     assert given.is_loopback_only, "behind a proxy on the same machine"
-    assert not settings.build_deployment(given, SystemClock()).outbound_address_policy.loopback
+    assert not settings.build_deployment(given, SystemClock()).outbound_address_policy.allows_loopback
 
 
 async def test_w9_sends_the_bytes_and_reads_the_answer(client: OutboundClient) -> None:
@@ -129,7 +129,7 @@ async def test_w11_refuses_a_name_with_any_denied_address(answers: Sequence[str]
         return answers
 
     async with receiver() as sink:
-        client = OutboundClient(AddressPolicy(ports=frozenset({443, sink.port})), lookup=lookup)
+        client = OutboundClient(AddressPolicy(allowed_ports=frozenset({443, sink.port})), lookup=lookup)
         with pytest.raises(outbound.TargetNotAllowed):
             await client.post(f"https://partner.example:{sink.port}/hooks", b"x", {}, connection_owner="p")
         await client.close()
@@ -146,7 +146,9 @@ async def test_w11_a_resolver_that_flips_its_answers_reaches_nothing() -> None:
         return [next(flips)]
 
     async with receiver() as sink:
-        client = OutboundClient(AddressPolicy(loopback=True, ports=frozenset({443, sink.port})), lookup=lookup)
+        client = OutboundClient(
+            AddressPolicy(allows_loopback=True, allowed_ports=frozenset({443, sink.port})), lookup=lookup
+        )
         for _ in range(25):
             with pytest.raises(outbound.TargetNotAllowed):
                 await client.post(f"https://partner.example:{sink.port}/hooks", b"x", {}, connection_owner="p")

@@ -195,7 +195,7 @@ def test_who_proposed_an_account_does_not_approve_it_and_nobody_looks_twice() ->
     ensure_may_approve(ACCOUNT, "two")
     with pytest.raises(PayeeAccountError, match="You proposed this account, so"):
         ensure_may_approve(ACCOUNT, "one")
-    change = replace(ACCOUNT, requires_second_approval=True, first=AccountReview("two", "called", NOW))
+    change = replace(ACCOUNT, requires_second_approval=True, first_review=AccountReview("two", "called", NOW))
     ensure_may_approve(change, "three")
     with pytest.raises(PayeeAccountError, match="a second person must approve"):
         ensure_may_approve(change, "two")

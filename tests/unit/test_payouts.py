@@ -20,7 +20,7 @@ from almoner.giving.disbursing.disbursements.domain import (
 from almoner.giving.disbursing.verifications.domain import EligibilityStatus
 from almoner.kit.ids import RecordIdCodec
 from almoner.kit.money import MAX_MINOR, Money
-from almoner.kit.text import escape_formula
+from almoner.kit.text import escape_spreadsheet_formula
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 ID = UUID("0190f2c4-5a2e-7cc3-9a4b-1d2e3f405162")
@@ -125,7 +125,9 @@ def test_a_new_bucket_is_empty_and_its_end_to_end_id_fits_the_banks_field() -> N
 
 def test_the_advice_names_the_donor_unless_the_gift_is_anonymous() -> None:
     ids = RecordIdCodec(sandbox=True)
-    row = dict(zip(remittance_advice.COLUMN_TITLES, remittance_advice.advice_row(ids, GIFT), strict=True))
+    row = dict(
+        zip(remittance_advice.COLUMN_TITLES, remittance_advice.build_remittance_advice_row(ids, GIFT), strict=True)
+    )
     assert row["donation"] == ids.encode("donation", ID)
     assert (row["donor"], row["message"]) == ("Ada Byron", "With love")
     assert (row["given"], row["fee"], row["sent back"]) == ("25.00", "0.63", "0.00")
@@ -133,24 +135,24 @@ def test_the_advice_names_the_donor_unless_the_gift_is_anonymous() -> None:
     part = dict(
         zip(
             remittance_advice.COLUMN_TITLES,
-            remittance_advice.advice_row(ids, replace(GIFT, withdrawn_minor=437)),
+            remittance_advice.build_remittance_advice_row(ids, replace(GIFT, withdrawn_minor=437)),
             strict=True,
         )
     )
     assert (part["fee"], part["sent back"], part["paid out"]) == ("0.63", "4.37", "20.00")
-    hidden = remittance_advice.advice_row(ids, replace(GIFT, anonymous=True))
+    hidden = remittance_advice.build_remittance_advice_row(ids, replace(GIFT, anonymous=True))
     assert "Ada" not in " ".join(hidden)
     assert "Byron" not in " ".join(hidden)
     yen = replace(GIFT, money=Money(500, "JPY"), settlement=None, message=None, last_name=None)
-    assert remittance_advice.advice_row(ids, yen)[2:] == ["Ada", "", "", "500", "0", "0", "500", "JPY"]
+    assert remittance_advice.build_remittance_advice_row(ids, yen)[2:] == ["Ada", "", "", "500", "0", "0", "500", "JPY"]
 
 
 @pytest.mark.parametrize(
     "cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "|cmd", "%0A", " =1", "\u00a0+1", "\uff1d1", "\uff0d1"]
 )
 def test_no_cell_of_the_advice_is_a_formula(cell: str) -> None:
-    assert escape_formula(cell) == f"'{cell}"
-    assert escape_formula(f"Ada {cell}") == f"Ada {cell}"
+    assert escape_spreadsheet_formula(cell) == f"'{cell}"
+    assert escape_spreadsheet_formula(f"Ada {cell}") == f"Ada {cell}"
 
 
 def test_what_is_owed_of_a_gift_is_what_was_settled_else_the_whole() -> None:

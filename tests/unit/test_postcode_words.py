@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from almoner.nonprofits.registers.domain import RegisterEntry
-from almoner.nonprofits.registers.records import STAGING_COLUMNS, build_staging_row, serialise_entry
+from almoner.nonprofits.registers.records import STAGING_COLUMNS, build_staging_row_or_problem, serialise_entry
 
 
 @pytest.mark.parametrize(
@@ -23,5 +23,5 @@ from almoner.nonprofits.registers.records import STAGING_COLUMNS, build_staging_
 )
 def test_a_postcode_is_found_as_it_is_typed(postcode: str | None, words: str) -> None:
     entry = RegisterEntry("530196605", "all", "Fund", city="York", postcode=postcode)
-    row = build_staging_row("IRS", entry, serialise_entry(entry), UUID(int=1), 0, 2)
+    row = build_staging_row_or_problem("IRS", entry, serialise_entry(entry), UUID(int=1), 0, 2)
     assert row[STAGING_COLUMNS.index("search_place")] == f"york {words}".strip()

@@ -190,8 +190,8 @@ async def test_the_same_receipt_is_the_same_bytes(language: str) -> None:
     await papers().render_pdf(replace(receipt, first_name="Somebody else"))
     assert await papers().render_pdf(receipt) == first
     email = papers().compose_email(receipt, "amina@example.org")
-    assert email.attach is not None
-    attached = await email.attach()
+    assert email.create_attachment is not None
+    attached = await email.create_attachment()
     assert (attached.name, attached.content) == ("receipt-ACME-000042.pdf", first)
 
 
@@ -317,7 +317,7 @@ async def test_names_from_right_to_left_have_every_letter(name: str) -> None:
     ],
 )
 def test_what_no_font_shows_is_written_by_its_number(name: str, shown: str) -> None:
-    assert pdf.to_printable(name).strip() == shown
+    assert pdf.replace_unprintable_characters(name).strip() == shown
 
 
 @pytest.mark.parametrize(("language", "reported"), [("en", "Unicode numbers"), ("ja", "Unicode番号")])
@@ -373,7 +373,7 @@ def test_every_standard_character_has_a_font() -> None:
             except UnicodeEncodeError:
                 continue
             character = unicodedata.normalize("NFC", chr(code))
-            assert pdf.to_printable(character) == character, (codec, hex(code))
+            assert pdf.replace_unprintable_characters(character) == character, (codec, hex(code))
 
 
 async def test_every_character_that_we_say_is_shown_has_a_glyph() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.kit.recurrence import Frequency, local_time_to_utc, next_date, nth_date
+from almoner.kit.recurrence import Frequency, local_time_to_utc, next_occurrence_date, nth_occurrence_date
 
 FREQUENCIES: tuple[Frequency, ...] = ("weekly", "monthly", "quarterly", "yearly")
 MONTHS = {"monthly": 1, "quarterly": 3, "yearly": 12}
@@ -17,11 +17,11 @@ days = st.dates(date(2020, 1, 1), date(2040, 12, 31))
 
 
 def test_the_31st_is_the_last_day_of_a_shorter_month_and_comes_back() -> None:
-    found = [nth_date(date(2024, 1, 31), "monthly", number).isoformat() for number in range(6)]
+    found = [nth_occurrence_date(date(2024, 1, 31), "monthly", number).isoformat() for number in range(6)]
     assert found == ["2024-01-31", "2024-02-29", "2024-03-31", "2024-04-30", "2024-05-31", "2024-06-30"]
-    leap = [nth_date(date(2024, 2, 29), "yearly", number).isoformat() for number in range(5)]
+    leap = [nth_occurrence_date(date(2024, 2, 29), "yearly", number).isoformat() for number in range(5)]
     assert leap == ["2024-02-29", "2025-02-28", "2026-02-28", "2027-02-28", "2028-02-29"]
-    quarters = [nth_date(date(2025, 11, 30), "quarterly", number).isoformat() for number in range(3)]
+    quarters = [nth_occurrence_date(date(2025, 11, 30), "quarterly", number).isoformat() for number in range(3)]
     assert quarters == ["2025-11-30", "2026-02-28", "2026-05-30"]
 
 
@@ -29,17 +29,17 @@ def test_the_31st_is_the_last_day_of_a_shorter_month_and_comes_back() -> None:
 def test_every_period_has_one_date_on_the_day_of_the_first_or_its_last(
     anchor: date, frequency: Frequency, number: int
 ) -> None:
-    found = nth_date(anchor, frequency, number)
+    found = nth_occurrence_date(anchor, frequency, number)
     assert (found.year - anchor.year) * 12 + found.month - anchor.month == MONTHS[frequency] * number
     assert found.day == min(anchor.day, monthrange(found.year, found.month)[1])
 
 
 @given(days, st.sampled_from(FREQUENCIES), days)
 def test_the_next_date_is_the_first_later_one(anchor: date, frequency: Frequency, after: date) -> None:
-    found, number = next_date(anchor, frequency, after), 1
-    while nth_date(anchor, frequency, number) <= after:
+    found, number = next_occurrence_date(anchor, frequency, after), 1
+    while nth_occurrence_date(anchor, frequency, number) <= after:
         number += 1
-    assert found == nth_date(anchor, frequency, number)
+    assert found == nth_occurrence_date(anchor, frequency, number)
     assert found > max(after, anchor)
 
 

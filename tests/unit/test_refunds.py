@@ -31,7 +31,7 @@ def received(minor: int, settled: int | None = None, **changed: Any) -> Donation
     """A gift of USD whose money is here."""
     one, two, three = [UUID(int=number) for number in range(3)]
     made = new_direct_donation(
-        one, two, three, None, Money(minor, "USD"), NOBODY, {}, AT, donor_shown=True, gift_aid_id=None
+        one, two, three, None, Money(minor, "USD"), NOBODY, {}, AT, shows_donor_in_api=True, gift_aid_id=None
     )
     settlement = None if settled is None else SettledAmount(AT, Money(settled, "USD"))
     given: dict[str, Any] = {"status": "RECEIVED_PAYMENT", "settlement": settlement, **changed}

@@ -246,8 +246,8 @@ def test_no_row_disappears_and_no_body_ends(register: str) -> None:
                 assert entry.active == good.active, at
                 assert entry.number == good.number or column in identity, at
             for bad in reading.bad:
-                by_name = column in identity and bad.name == good.name
-                assert by_name or case.key(bad.number) == case.key(good.number), (at, bad)
+                by_name = column in identity and bad.organisation_name == good.name
+                assert by_name or case.key(bad.number_key) == case.key(good.number), (at, bad)
 
 
 @pytest.mark.parametrize("register", CASES)
@@ -262,7 +262,7 @@ def test_an_optional_value_that_cannot_be_read_is_reported(register: str) -> Non
             reading = case.read(case.changed(column, text))
             assert len(reading.entries) == 1, (register, column, kind, reading.bad)
             assert reading.unread, (register, column, kind)
-            assert {found.line for found in reading.unread} <= set(range(1, 4)), (register, column, kind)
+            assert {found.line_number for found in reading.unread} <= set(range(1, 4)), (register, column, kind)
 
 
 @pytest.mark.parametrize("register", CASES)
@@ -276,7 +276,7 @@ def test_blanks_marks_and_case_say_the_same(register: str) -> None:
             reading = case.read(case.changed(column, tidy(value)))
             at = (register, column, kind)
             if kind == "case":
-                assert all(case.key(bad.number) == case.key(good.number) for bad in reading.bad), at
+                assert all(case.key(bad.number_key) == case.key(good.number) for bad in reading.bad), at
                 assert all(entry.active == good.active for entry in reading.entries), at
             else:
                 assert reading.entries, (at, reading.bad)
@@ -290,7 +290,7 @@ def test_a_row_that_is_too_long_or_too_short_is_known_by_its_number(register: st
     for row in ([*case.row, "further"], case.row[:-1]):
         reading = case.read(case.file(row))
         if not reading.entries:  # the IRS lets names hold what parts the fields
-            assert [case.key(bad.number) for bad in reading.bad] == [case.key(good.number)], register
+            assert [case.key(bad.number_key) for bad in reading.bad] == [case.key(good.number)], register
 
 
 def name_column(case: Case) -> str:
@@ -345,10 +345,10 @@ def test_a_workbook() -> None:
     reading = read(REGISTER_SOURCES["cri"], File(workbook([*rows, untidy, odd]), "register.xlsx"))
     tidied = reading.entries.pop()
     assert (tidied.number, tidied.name) == ("20999999", "Harbour & Quay Trust")
-    seen = {entry.number for entry in reading.entries} | {bad.number for bad in reading.bad}
+    seen = {entry.number for entry in reading.entries} | {bad.number_key for bad in reading.bad}
     assert seen == {*(str(20000001 + nth) for nth in range(len(damages))), None}
     assert all(entry.active for entry in reading.entries)
-    assert reading.bad[-1].name == USUAL["Registered Charity Name"]
+    assert reading.bad[-1].organisation_name == USUAL["Registered Charity Name"]
 
 
 def test_days_and_amounts_in_every_form() -> None:

@@ -23,7 +23,7 @@ NOW = datetime(2026, 4, 20, 12, tzinfo=UTC)
 
 @pytest.fixture
 async def outbound() -> AsyncIterator[OutboundClient]:
-    made = OutboundClient(AddressPolicy(loopback=True))
+    made = OutboundClient(AddressPolicy(allows_loopback=True))
     yield made
     await made.close()
 
@@ -190,7 +190,7 @@ async def test_a_public_address_may_not_lead_to_this_machine(tmp_path: Path) -> 
     async def lookup(_host: str, _port: int) -> list[str]:
         return ["127.0.0.1"]
 
-    outbound = OutboundClient(AddressPolicy(loopback=True), lookup=lookup)
+    outbound = OutboundClient(AddressPolicy(allows_loopback=True), lookup=lookup)
     with pytest.raises(FetchRefused, match="not public"):
         await fetch(outbound, tmp_path, "https://registers.example/eo.csv")
     await outbound.close()

@@ -74,7 +74,7 @@ def test_a_german_list_of_json_lines() -> None:
         facts={"zwecke": ["Jugendhilfe", "Kultur"], "bescheid": "2024-02-01"},
     )
     assert reading.entries[1].facts == {"bescheid": "2023-03-04"}
-    assert [(bad.line, bad.reason) for bad in reading.bad] == [
+    assert [(bad.line_number, bad.reason) for bad in reading.bad] == [
         (5, "the name is empty or damaged"),
         (6, "the line is not a JSON object"),
         (7, "the line is not JSON"),
@@ -259,7 +259,7 @@ def test_every_encoding_reads_its_own_text(encoding: str) -> None:
 
 def test_a_wrong_encoding_is_a_bad_row() -> None:
     reading = mapped(WHOLE, "No,Name\n1234,Café\n".encode("latin-1"))
-    assert (reading.entries, reading.bad[0].number) == ([], "1234")
+    assert (reading.entries, reading.bad[0].number_key) == ([], "1234")
 
 
 def test_nothing_that_is_not_named_is_read() -> None:

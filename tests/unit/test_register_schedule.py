@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from almoner import settings, sources
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.platform.jobs import refresh_schedule
-from almoner.platform.jobs.refresh_schedule import ScheduleInvalid
+from almoner.platform.jobs.refresh_schedule import InvalidRefreshSchedule
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.addresses import PUBLIC_ONLY, AddressPolicy
 from almoner.platform.outbound.client import OutboundClient
@@ -28,7 +28,7 @@ urls = ["https://data.gov.au/acnc.csv"]
 
 
 def problems(text: str, policy: AddressPolicy = PUBLIC_ONLY) -> Sequence[str]:
-    with pytest.raises(ScheduleInvalid) as invalid:
+    with pytest.raises(InvalidRefreshSchedule) as invalid:
         refresh_schedule.parse_refresh_schedule(text, sources.get_register_source, policy, ImportRefused)
     return invalid.value.problems
 
@@ -75,7 +75,7 @@ def test_the_sandbox_may_fetch_from_this_machine() -> None:
     assert (
         len(
             refresh_schedule.parse_refresh_schedule(
-                text, sources.get_register_source, AddressPolicy(loopback=True), ImportRefused
+                text, sources.get_register_source, AddressPolicy(allows_loopback=True), ImportRefused
             )
         )
         == 1

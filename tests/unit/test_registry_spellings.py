@@ -159,7 +159,7 @@ def test_a_registry_is_understood_however_it_is_called(country: str, code: str, 
 def test_where_several_are_meant_the_number_may_tell(code: str, number: str) -> None:
     named = meant("register of charities", "GBR")
     assert {"CCEW", "CCNI", "OSCR"} == set(named)
-    possible = [one for one in named if domain.check_registry_number(one, number).key is not None]
+    possible = [one for one in named if domain.check_registry_number(one, number).number_key is not None]
     assert possible == [code]
 
 

@@ -21,7 +21,7 @@ DISBURSEMENT = Disbursement(
     propagating=False,
 )  # fmt: skip
 LINE = RemittanceLine(
-    UUID(int=4), AT, anonymous=False, donor=("Amina", "K"), message=None, designation="Dam (2026)", donated_minor=2500,
+    UUID(int=4), AT, anonymous=False, donor_first_and_last_name=("Amina", "K"), message=None, designation="Dam (2026)", donated_minor=2500,
     fee_minor=0, refunded_minor=0,
 )  # fmt: skip
 REMITTANCE = Remittance(DISBURSEMENT, "Bright Bank", "Relief Fund", "en", [LINE], RemittanceTotals().with_lines([LINE]))
@@ -41,6 +41,6 @@ def test_what_a_donation_is_for_keeps_its_direction(language: str) -> None:
 
 async def test_h11_nothing_that_was_typed_becomes_a_link() -> None:
     typed = "http://evil.example/login click here"
-    line = replace(LINE, donor=(typed, typed), message=f"See\n{typed}", designation=typed)
+    line = replace(LINE, donor_first_and_last_name=(typed, typed), message=f"See\n{typed}", designation=typed)
     made = await renderer().render_pdf(replace(REMITTANCE, issuer=typed, organisation=typed, lines=[line]))
     assert count_web_links(made) == 0

@@ -23,8 +23,8 @@ from tests.unit.test_receipt_documents import AT, LINKS, kinds, root, text
 
 ID = UUID("01954a2b-0000-7000-8000-000000000001")
 SUNNY = RemittanceLine(ID, AT, False, ("Amina", "El-Sayed"), "For the well", "Wells", 10_000, 250, 0)
-SECRET = replace(SUNNY, anonymous=True, donor=None, message=None)
-PARTLY = replace(SUNNY, donor=("Bo", "Okafor"), message=None, refunded_minor=1000)
+SECRET = replace(SUNNY, anonymous=True, donor_first_and_last_name=None, message=None)
+PARTLY = replace(SUNNY, donor_first_and_last_name=("Bo", "Okafor"), message=None, refunded_minor=1000)
 
 
 def remittance(*lines: RemittanceLine, language: str = "en-GB", further: int = 0) -> Remittance:
@@ -83,16 +83,16 @@ async def test_a_remittance_statement_says_what_was_given_taken_off_and_paid() -
 def test_who_gives_anonymously_is_in_no_line() -> None:
     donor = Donor("Sec", "Ret", "sec@example.org", True, True)
     given = new_direct_donation(
-        ID, ID, ID, None, Money(1000, "GBP"), donor, {}, datetime(2026, 1, 1, tzinfo=UTC), donor_shown=True,
+        ID, ID, ID, None, Money(1000, "GBP"), donor, {}, datetime(2026, 1, 1, tzinfo=UTC), shows_donor_in_api=True,
         gift_aid_id=None,
     )  # fmt: skip
     assert (
-        remittances_domain.remittance_line_of(given).donor,
-        remittances_domain.remittance_line_of(replace(given, anonymous=False)).donor,
+        remittances_domain.remittance_line_of(given).donor_first_and_last_name,
+        remittances_domain.remittance_line_of(replace(given, anonymous=False)).donor_first_and_last_name,
     ) == (None, ("Sec", "Ret"))
     nobody = replace(given, first_name=None, last_name=None, anonymous=False)
     assert (
-        remittances_domain.remittance_line_of(nobody).donor,
+        remittances_domain.remittance_line_of(nobody).donor_first_and_last_name,
         remittances_domain.remittance_line_of(nobody).anonymous,
     ) == (None, False)
 
@@ -100,7 +100,9 @@ def test_who_gives_anonymously_is_in_no_line() -> None:
 @pytest.mark.parametrize(("withdrawn", "back", "paid"), [(0, 0, 975), (300, 300, 675), (1000, 975, 0)])
 def test_a_line_adds_up_whatever_went_back(withdrawn: int, back: int, paid: int) -> None:
     donor = Donor(None, None, None, False, False)
-    given = new_direct_donation(ID, ID, ID, None, Money(1000, "GBP"), donor, {}, AT, donor_shown=True, gift_aid_id=None)
+    given = new_direct_donation(
+        ID, ID, ID, None, Money(1000, "GBP"), donor, {}, AT, shows_donor_in_api=True, gift_aid_id=None
+    )
     reported = remittances_domain.remittance_line_of(
         replace(given, settlement=SettledAmount(AT, Money(975, "GBP")), withdrawn_minor=withdrawn)
     )

@@ -210,12 +210,12 @@ def test_a_profile_holds_nothing_empty_and_nothing_of_ours() -> None:
 @pytest.mark.parametrize("member", [{"value": IDS.example_id("group")}, {"value": "x", "type": "Group"}])
 def test_a_group_is_no_member_of_a_group(member: dict[str, str]) -> None:
     with pytest.raises(InvalidValueException):
-        resources.member_ids(IDS, GROUP.model_validate({"displayName": "g", "members": [member]}))
+        resources.member_ids_of_group(IDS, GROUP.model_validate({"displayName": "g", "members": [member]}))
 
 
 def test_a_member_who_is_named_twice_is_in_a_group_once() -> None:
     text = IDS.example_id("member")
     twice = [{"value": text}, {"value": "nobody"}, {"value": text, "display": "Ada", "type": "user"}]
-    assert resources.member_ids(IDS, GROUP.model_validate({"displayName": "g", "members": twice})) == [
+    assert resources.member_ids_of_group(IDS, GROUP.model_validate({"displayName": "g", "members": twice})) == [
         IDS.decode("member", text)
     ]

@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 from anyascii import anyascii
 
-from almoner.screening.matching.service import find_person_obstacle, find_screening_obstacle
+from almoner.screening.matching.service import find_person_screening_obstacle, find_screening_obstacle
 
 UNREAD = {
     "Khmer": "អង្គការ ជំនួយ",
@@ -137,7 +137,7 @@ def test_one_word_of_another_script_may_be_spelt_otherwise_or_translated(name: s
     ],
 )
 def test_a_person_with_two_written_names_has_no_single_name(names: list[str], obstacle: str | None) -> None:
-    assert {name: find_person_obstacle(name) for name in names} == dict.fromkeys(names, obstacle)
+    assert {name: find_person_screening_obstacle(name) for name in names} == dict.fromkeys(names, obstacle)
 
 
 @pytest.mark.parametrize("name", ["ООО Casper", "НКО «Open Door»", "Τράπεζα Casper", "СОВЕТ ТРЕСТ"])

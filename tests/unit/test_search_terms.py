@@ -7,9 +7,9 @@ import pytest
 from almoner.dashboard.search_terms import (
     MOST_WORDS,
     SearchableRecord,
-    query_term_hashes,
-    query_words,
-    record_term_hashes,
+    hash_terms_of_query,
+    hash_terms_of_record,
+    split_query_into_words,
 )
 
 PARTNER = UUID(int=1)
@@ -18,8 +18,8 @@ PARTNER = UUID(int=1)
 def finds(typed: str, *texts: str, personal: bool = False, asked: bool = True, partner: UUID = PARTNER) -> bool:
     """Whether what is typed finds a record with these texts; ``personal``: whether they are personal data."""
     parts = (texts, ()) if personal else ((), texts)
-    terms = set(record_term_hashes(SearchableRecord(PARTNER, "donation", UUID(int=2), *parts)))
-    words = query_term_hashes(partner, "donation", typed, includes_personal_terms=asked)
+    terms = set(hash_terms_of_record(SearchableRecord(PARTNER, "donation", UUID(int=2), *parts)))
+    words = hash_terms_of_query(partner, "donation", typed, includes_personal_terms=asked)
     return bool(words) and all(terms.intersection(word) for word in words)
 
 
@@ -64,7 +64,7 @@ def test_personal_terms_and_those_of_other_partners_are_others() -> None:
 
 
 def test_a_record_and_a_search_have_a_limit() -> None:
-    assert len(query_words("one two three four five six")) == MOST_WORDS
-    assert query_words(" \t ") == []
+    assert len(split_query_into_words("one two three four five six")) == MOST_WORDS
+    assert split_query_into_words(" \t ") == []
     long = " ".join(f"word{number}" for number in range(1000))
-    assert len(record_term_hashes(SearchableRecord(PARTNER, "donation", PARTNER, (), (long,)))) < 500
+    assert len(hash_terms_of_record(SearchableRecord(PARTNER, "donation", PARTNER, (), (long,)))) < 500

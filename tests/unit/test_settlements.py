@@ -35,16 +35,16 @@ PAYMENT = Payment(
     donation_id=ID,
     provider="test",
     provider_payment_id="tp_1",
-    url=None,
+    payment_page_url=None,
     status="succeeded",
     money=Money(2500, USD),
     description="A gift",
     language="en",
     pages_url="http://localhost",
     api_url="http://localhost",
-    attempts=1,
+    card_attempt_count=1,
     created_at=NOW,
-    max_attempts=5,
+    max_card_attempts=5,
 )
 HELD = UnallocatedPayment(
     id=UUID(int=2),
@@ -169,7 +169,7 @@ def test_what_is_no_report_is_refused(content: bytes) -> None:
         (replace(LINE, gross=Money(2501, USD)), KNOWN, MismatchReason.OTHER_AMOUNT),
         (replace(LINE, gross=Money(2500, "EUR"), fee=Money(0, "EUR")), KNOWN, MismatchReason.OTHER_CURRENCY),
         (REFUND, KNOWN, MismatchReason.NOT_REFUNDED),
-        (LINE, replace(KNOWN, unallocated=HELD), None),
+        (LINE, replace(KNOWN, unallocated_payment=HELD), None),
         (LINE, PaymentMatch(None, None, HELD, already_booked=False), None),
         (LINE, PaymentMatch(None, None, HELD, already_booked=True), MismatchReason.SETTLED_BEFORE),
         (
@@ -243,7 +243,7 @@ def test_m7_a_line_draws_the_refund_that_it_names_or_the_oldest_of_its_amount(
     line: SettlementLine, drawn: tuple[int, ...], expected: int | MismatchReason
 ) -> None:
     refunds = (sent(1, 500), sent(2, 700), sent(3, 500))
-    known = replace(KNOWN, refunds=refunds, debited_refunds=frozenset(UUID(int=number) for number in drawn))
+    known = replace(KNOWN, refunds=refunds, debited_refund_ids=frozenset(UUID(int=number) for number in drawn))
     found = match_refund(line, known)
     assert (found if isinstance(found, MismatchReason) else found.id.int) == expected
     assert mismatch_reason(line, known) == (found if isinstance(found, MismatchReason) else None)
@@ -288,7 +288,7 @@ def test_m7_a_line_is_of_the_dispute_that_it_names_or_the_oldest_of_its_amount(
     kind: SettlementLineKind, line: SettlementLine, told: tuple[int, ...], expected: int | MismatchReason
 ) -> None:
     disputes = (disputed(1, 500, DisputeStatus.OPEN), disputed(2, 700), disputed(3, 500))
-    known = replace(KNOWN, disputes=disputes, booked_disputes=frozenset(UUID(int=number) for number in told))
+    known = replace(KNOWN, disputes=disputes, booked_dispute_ids=frozenset(UUID(int=number) for number in told))
     found = match_dispute(replace(line, kind=kind), known)
     assert (found if isinstance(found, MismatchReason) else found.id.int) == expected
     assert mismatch_reason(replace(line, kind=kind), known) == (found if isinstance(found, MismatchReason) else None)

@@ -13,8 +13,8 @@ from almoner.nonprofits.legal_status.domain import (
     PUB_78,
     REVOCATIONS,
     SourceReport,
-    latest_revocation,
-    list_source_rows,
+    extract_source_rows,
+    find_latest_revocation,
     parse_irs_date,
     status_of_listed_organisation,
     status_of_us_organisation,
@@ -84,7 +84,7 @@ def test_the_latest_revocation_counts(rows: list[dict[str, str]], code: str) -> 
     ],
 )
 def test_revocations_of_the_spring_of_2020_took_effect_in_july(on: str, reinstated: str, cured: bool) -> None:
-    cycle = latest_revocation([revoked(on, "2020-08-11", reinstated)])
+    cycle = find_latest_revocation([revoked(on, "2020-08-11", reinstated)])
     assert cycle is not None
     assert cycle.reinstated is cured
     wrong = date(2020, 4, 1) <= date.fromisoformat(on) <= date(2020, 7, 14)
@@ -93,7 +93,7 @@ def test_revocations_of_the_spring_of_2020_took_effect_in_july(on: str, reinstat
 
 def test_a_cycle_of_july_is_later_than_a_wrong_one_of_the_same_summer() -> None:
     rows = [revoked("2020-05-15", "2020-08-11"), revoked("2020-07-01", "2020-08-11", "2020-07-15")]
-    cycle = latest_revocation(rows)
+    cycle = find_latest_revocation(rows)
     assert cycle is not None
     assert cycle.reinstated
 
@@ -110,21 +110,21 @@ cycles = st.tuples(days, st.integers(0, 400), st.none() | days).map(
 def test_the_order_of_rows_does_not_matter(rows: list[dict[str, str]], random: Any) -> None:
     shuffled = rows.copy()
     random.shuffle(shuffled)
-    first, second = latest_revocation(rows), latest_revocation(shuffled)
+    first, second = find_latest_revocation(rows), find_latest_revocation(shuffled)
     assert (first is None) == (second is None)
     assert first is None or (first.revocation_date, first.reinstated) == (second.revocation_date, second.reinstated)  # type: ignore[union-attr]
 
 
 @given(st.lists(cycles, min_size=1, max_size=5))
 def test_a_reinstatement_of_the_latest_cycle_cures_and_a_later_revocation_ends_it(rows: list[dict[str, str]]) -> None:
-    cycle = latest_revocation(rows)
+    cycle = find_latest_revocation(rows)
     assert cycle is not None
     on = cycle.revocation_date.isoformat()
-    again = latest_revocation([*rows, revoked(on, on, on)])
+    again = find_latest_revocation([*rows, revoked(on, on, on)])
     assert again is not None
     assert again.reinstated
     later = (cycle.revocation_date + timedelta(days=200)).isoformat()
-    ended = latest_revocation([*rows, revoked(on, on, on), revoked(later, later)])
+    ended = find_latest_revocation([*rows, revoked(on, on, on), revoked(later, later)])
     assert ended is not None
     assert not ended.reinstated
 
@@ -251,5 +251,5 @@ def test_days_and_rows_are_read_in_every_form() -> None:
         == date(2017, 11, 15)
     )
     assert [parse_irs_date(text) for text in ("", None, "31-FEB-2017", "15-XXX-2017")] == [None] * 4
-    assert list_source_rows({"rows": [{"a": 1}, {"a": 2}]}) == ({"a": 1}, {"a": 2})
-    assert list_source_rows({"a": 1}) == ({"a": 1},)
+    assert extract_source_rows({"rows": [{"a": 1}, {"a": 2}]}) == ({"a": 1}, {"a": 2})
+    assert extract_source_rows({"a": 1}) == ({"a": 1},)

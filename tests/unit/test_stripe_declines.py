@@ -55,7 +55,7 @@ def test_each_decline_code_has_its_class(expected: DeclineAction, codes: str) ->
 )
 def test_an_error_code_alone_is_read_too(code: str, expected: DeclineAction) -> None:
     decline = classify_decline(ChargeErrorDetails(code=code))
-    assert (decline.action, decline.code) == (expected, code)
+    assert (decline.action, decline.decline_code) == (expected, code)
 
 
 def test_the_networks_and_stripes_advice_stop_what_the_code_would_try_again() -> None:

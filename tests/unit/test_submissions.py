@@ -260,10 +260,10 @@ def test_only_the_checks_of_the_submission_stand() -> None:
 
 
 def test_why_a_nonprofit_is_refused() -> None:
-    assert submissions_domain.nonprofit_rejection_reason(submission().check_records) is None
-    assert submissions_domain.nonprofit_rejection_reason(submission(request=REJECTED).check_records) == "other"
+    assert submissions_domain.find_nonprofit_rejection_reason(submission().check_records) is None
+    assert submissions_domain.find_nonprofit_rejection_reason(submission(request=REJECTED).check_records) == "other"
     refused = submission(organisation=organisation(), configuration=EDUCATION)
-    assert submissions_domain.nonprofit_rejection_reason(refused.check_records) == "not_eligible"
+    assert submissions_domain.find_nonprofit_rejection_reason(refused.check_records) == "not_eligible"
 
 
 DOCUMENT = Document(A, P, "application/pdf", 1, b"", "k", "clean", (), NOW, None, None)
@@ -340,8 +340,8 @@ def test_nothing_is_missing_of_what_has_ended() -> None:
 
 
 def test_what_an_appeal_has_taken_up_tells_what_is_missing_again() -> None:
-    stands = LatestAppeal(A, "upheld", NOW, completed=False)
-    waits, answered = (LatestAppeal(A, "reversed", NOW, completed=settled) for settled in (False, True))
+    stands = LatestAppeal(A, "upheld", NOW, is_completed=False)
+    waits, answered = (LatestAppeal(A, "reversed", NOW, is_completed=settled) for settled in (False, True))
     for appeal, missing in ((stands, []), (answered, []), (waits, [CONFIRMATION])):
         assert requirements_of(submission("failed", organisation=organisation(), appeal=appeal)) == missing
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError, create_model
 import almoner.wiring
 from almoner.platform.http.requests import clean_json_body
 from almoner.platform.http.wire import PatchBody, RequestBody
-from almoner.platform.pages.forms import clean_field
+from almoner.platform.pages.forms import clean_form_value
 
 TYPED, KEPT = "\u202a\u200bAda\u2060 e\u0301\ufeff\u202c ", "Ada é"
 SOURCE = Path(almoner.__file__).parent
@@ -66,7 +66,7 @@ def test_no_form_is_read_but_through_the_rule() -> None:
         "scim/application.py",
         "settings_values.py",  # an address of ours
     }
-    assert clean_field("anything", f"{TYPED}\n1") == "Ada é \n1"
+    assert clean_form_value("anything", f"{TYPED}\n1") == "Ada é \n1"
     for name in ("email", "recipient_email"):
-        assert clean_field(name, "ada＠example.org\u200b") == "ada@example.org"
-    assert clean_field("password", TYPED) == TYPED
+        assert clean_form_value(name, "ada＠example.org\u200b") == "ada@example.org"
+    assert clean_form_value("password", TYPED) == TYPED

@@ -58,7 +58,7 @@ def listed(**members: Any) -> Organisation:
         "country_code": "USA",
     }
     values |= {
-        "sources": (OrganisationSource("IRS", "1", BMF, unverified=False, data_as_of=APRIL),),
+        "sources": (OrganisationSource("IRS", "1", BMF, is_format_unverified=False, data_as_of=APRIL),),
         "registry_number": "1",
     }
     return Organisation(**{**values, **members})
@@ -72,7 +72,7 @@ def us(facts: Mapping[str, object] | None = None, **lists: Any) -> RegistryNumbe
 
 
 def elsewhere(facts: Mapping[str, object], *, unverified: bool = False) -> RegistryNumberStatus:
-    reported = SourceReport("x", APRIL, (facts,), unverified=unverified)
+    reported = SourceReport("x", APRIL, (facts,), is_format_unverified=unverified)
     return RegistryNumberStatus({"x": reported}, reported, status_of_listed_organisation(reported))
 
 

@@ -52,7 +52,7 @@ def entries(code: str, *paths: Path) -> dict[str, ListedEntity]:
 def said(code: str, *paths: Path) -> datetime | None:
     source = WATCHLIST_SOURCES[code]
     assert isinstance(source, DatedWatchlistSource)
-    return source.published_at(paths)
+    return source.find_publication_time(paths)
 
 
 def bad(code: str, *paths: Path) -> list[RejectedEntry]:
@@ -149,7 +149,7 @@ def test_the_uk_tells_one_entry_in_several_rows(tmp_path: Path) -> None:
     assert [one.text for one in found["AFG0001"].names] == ["John DOE"]
     assert (found["AFG0001"].birth_years, found["AFG0001"].countries) == ((1975,), ("IRN",))
     assert said("uk-sanctions", file) == datetime(2026, 10, 8, tzinfo=UTC)
-    assert [one.place for one in bad("uk-sanctions", file)] == ["uk.csv, line 6"]
+    assert [one.location for one in bad("uk-sanctions", file)] == ["uk.csv, line 6"]
 
 
 def test_the_eu_tells_one_entry_in_rows_of_a_kind_each(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_the_eu_tells_one_entry_in_rows_of_a_kind_each(tmp_path: Path) -> None:
     assert [name.text for name in found["13"].names] == ["MAIN FUND", "ОСНОВНОЙ ФОНД"]
     assert (found["13"].countries, found["13"].identifiers) == (("BLR",), ("690590194",))
     assert found["13"].note == "Formerly OLD FUND"
-    assert [one.place for one in bad("eu-consolidated", file)] == ["14"]
+    assert [one.location for one in bad("eu-consolidated", file)] == ["14"]
     assert said("eu-consolidated", file) == datetime(2026, 10, 8, tzinfo=UTC)
 
 
@@ -256,8 +256,8 @@ def test_a_row_that_hides_others_may_be_a_part_of_any_entry(tmp_path: Path) -> N
         first="Report Date: 08-Oct-2026\n",
     )
     hides, nobody = bad("uk-sanctions", file)
-    assert (hides.place, hides.key, hides.is_part) == ("uk.csv, line 4", None, True)
-    assert (nobody.place, nobody.key, nobody.is_part) == ("uk.csv, line 6", None, False)
+    assert (hides.location, hides.key, hides.is_possibly_partial) == ("uk.csv, line 4", None, True)
+    assert (nobody.location, nobody.key, nobody.is_possibly_partial) == ("uk.csv, line 6", None, False)
 
 
 def test_a_row_that_hides_others_is_told_and_is_nobody(tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_a_name_with_an_unquoted_comma_is_no_address(tmp_path: Path) -> None:
     (alt := tmp_path / "alt.csv").write_text('9,1,"fka","OLD FUND","-0- "\n9,2,"aka",OTHER, FUND,"-0- "\n')
     [misread, read] = SDN.read([sdn, alt])
     assert isinstance(misread, RejectedEntry)
-    assert (misread.place, misread.key, misread.is_part) == ("alt.csv, row 2", "9", True)
+    assert (misread.location, misread.key, misread.is_possibly_partial) == ("alt.csv, row 2", "9", True)
     assert isinstance(read, ListedEntity)
     assert ([one.text for one in read.names], read.addresses) == (["HARAKAT FUND", "OLD FUND"], ())
 
@@ -348,13 +348,13 @@ def test_findings_are_read_as_any_spreadsheet_saves_them(
         "x",
     )
     (problem,) = bad("own", file)
-    assert problem.place == f"own.csv, line {4 if first else 3}"
+    assert problem.location == f"own.csv, line {4 if first else 3}"
 
 
 def test_a_finding_tells_all_its_problems_at_once(tmp_path: Path) -> None:
     row = {"kind": "club", "name": "", "category": "bad", "countries": "Atlantis"}
     (problem,) = bad("own", table(tmp_path / "own.csv", OWN_COLUMNS, row))
-    assert problem.place == "own.csv, line 2"
+    assert problem.location == "own.csv, line 2"
     for part in ("key is empty", "name is empty", "kind 'club'", "category 'bad'", "'Atlantis'"):
         assert part in problem.reason
     unspeakable = row | {"key": "1", "kind": "organisation", "name": "!!!", "category": "warning", "countries": ""}
@@ -384,7 +384,7 @@ def test_folders_and_zips_stand_for_the_files_in_them(tmp_path: Path) -> None:
         archive.write(folder / "sdn.csv", "../deep/sdn.csv")
     with files.open_import_files([folder]) as plain, files.open_import_files([packed]) as unpacked:
         assert plain.sha256 == unpacked.sha256
-        assert (plain.data_date, unpacked.data_date) == (
+        assert (plain.latest_date_in_file_names, unpacked.latest_date_in_file_names) == (
             datetime(2024, 5, 3, tzinfo=UTC),
             datetime(2024, 5, 4, tzinfo=UTC),
         )

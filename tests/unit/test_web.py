@@ -65,4 +65,4 @@ def test_what_is_no_address(text: str) -> None:
     ],
 )
 def test_the_host_of_an_address(text: str) -> None:
-    assert web.host_of_address(text) == "example.org"
+    assert web.host_of_web_address(text) == "example.org"

@@ -51,7 +51,7 @@ async def test_v8_a_head_is_signed_and_exported_every_five_minutes_when_its_chai
     proof = await audit_verification.verify_chain(
         alone.db, audit.DEPLOYMENT, alone.services.settings.audit_heads_folder
     )
-    assert (proof.entry_count, proof.signed_head_count, proof.broken) == (4, 3, None)
+    assert (proof.entry_count, proof.signed_head_count, proof.chain_error) == (4, 3, None)
 
 
 async def test_v8_what_could_not_be_exported_is_tried_again(empty_database: TestDatabase, tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ async def test_v8_a_line_that_a_crash_cut_off_comes_again(alone: Service, tmp_pa
     assert [row["sequence"] for row in rows] == [6, 9]
     await log.sign()
     assert log.file.read_bytes() == whole
-    assert (await log.prove()).broken is None
+    assert (await log.prove()).chain_error is None
 
 
 async def test_v8_an_end_that_the_service_did_not_write_is_never_signed(alone: Service, tmp_path: Path) -> None:
@@ -102,6 +102,6 @@ async def test_v8_one_scope_that_cannot_be_chained_holds_up_no_other(alone: Serv
     await alone.drain()
     assert any(b"audit_chain_failed" in line for line in alone.lines)
     proof = await sound.prove()
-    assert (proof.entry_count, proof.unchained_entry_count, proof.broken) == (10, 0, None)
+    assert (proof.entry_count, proof.unchained_entry_count, proof.chain_error) == (10, 0, None)
     proof = await broken.prove()
-    assert proof.broken is not None
+    assert proof.chain_error is not None

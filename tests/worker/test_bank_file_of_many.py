@@ -43,7 +43,7 @@ async def test_m11_a_file_of_very_many_payments_is_made_released_and_answered(
         made = await bank.made(service, bank.own(tmp_path, "USD"))
         assert made.file is not None
         assert (
-            made.file.payments,
+            made.file.payment_count,
             made.file.total.minor,
             made.disbursements_without_account,
             made.disbursements_on_hold,

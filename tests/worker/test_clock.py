@@ -49,28 +49,28 @@ async def test_servers_share_the_limits_and_a_silent_one_counts_no_more(ground: 
     second, _ = pulse(ground, ground.db)
     worker, _ = pulse(ground, ground.db, "worker")
     for one in (second, worker, first):
-        await one.beat()
+        await one.record_heartbeat()
     assert heard == [2]
     ground.clock.advance_wall(seconds=3.1)
-    await first.beat()
+    await first.record_heartbeat()
     assert heard == [2, 1]
-    await second.beat()
+    await second.record_heartbeat()
     await second.deregister()
-    await first.beat()
+    await first.record_heartbeat()
     assert heard == [2, 1, 1]
 
 
 async def test_a_move_waits_for_every_live_process_and_for_no_dead_one(ground: Ground) -> None:
     ground.clock.stop_wall()
     dead, _ = pulse(ground, ground.db)
-    await dead.beat()
+    await dead.record_heartbeat()
     ground.clock.advance_wall(seconds=4)
     stop = asyncio.Event()
     async with ground.another() as other_db, asyncio.TaskGroup() as group:
         theirs = TestClock(ground.clock.now())
         other, _ = pulse(ground, other_db)
         watch = ClockSynchroniser(other_db, theirs, other, ground.telemetry)
-        await other.beat()
+        await other.record_heartbeat()
         group.create_task(watch.run(stop))
         clock = SandboxClock(BackgroundWorker(ground.db, BackgroundTasks(), ground.telemetry), ground.clock)
         reading = await advance(ground, clock, HOUR)

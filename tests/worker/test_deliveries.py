@@ -336,7 +336,7 @@ async def test_w4_a_receiver_that_never_answers_delays_nobody_else(
         await webhooks.subscribe(api, dead)
         await webhooks.subscribe(api, healthy)
         await webhooks.happen(service, tenant, times=50)
-        running = asyncio.create_task(service.services.background.run(stop))
+        running = asyncio.create_task(service.services.background_worker.run(stop))
         await eventually(lambda: len(healthy.received) == 50 and dead.in_flight == 4)
         assert dead.most_in_flight == 4
     stop.set()
@@ -379,7 +379,7 @@ async def test_w7_a_crash_between_answer_and_commit_delivers_again_with_equal_by
     async with receiver() as sink:
         subscription = await webhooks.subscribe(api, sink)
         await webhooks.happen(service, tenant)
-        await service.services.background.dispatcher.run_batch()
+        await service.services.background_worker.dispatcher.run_batch()
         job = await _claimed(service)
         with pytest.raises(asyncio.CancelledError):
             await delivering(service, dying).handlers[job.kind](JobContext(service.db), job)
@@ -410,7 +410,7 @@ async def test_w7_two_workers_with_one_job_record_one_attempt(
     async with receiver(wait_for_both) as sink:
         subscription = await webhooks.subscribe(api, sink)
         await webhooks.happen(service, tenant)
-        await service.services.background.dispatcher.run_batch()
+        await service.services.background_worker.dispatcher.run_batch()
         job = await _claimed(service)
         deliver = [delivering(service, client).handlers[job.kind] for client in (service.services.outbound, second)]
         results = await asyncio.gather(*(handler(JobContext(service.db), job) for handler in deliver))

@@ -52,7 +52,7 @@ class Ground:
     async def download(self, document_id: UUID) -> int:
         """Status of its download."""
         async with self.service.db.read() as tx:
-            url = documents.download_url(
+            url = documents.build_download_url(
                 tx, (await documents.list_documents_with_ids(tx, ALL_PARTNERS, [document_id]))[0]
             )
         return (await self.anonymous.get(url)).status_code
@@ -228,7 +228,13 @@ async def test_u5_in_production_documents_wait_for_a_scanner_unless_told(alone: 
 def unscanned_of(key: str) -> StoredFile:
     """Something stored that waits for its scan."""
     return StoredFile(
-        "application/pdf", 1, bytes(32), ("0" if key[0] != "0" else "1") + key[1:], scanned=False, flags=(), fields={}
+        "application/pdf",
+        1,
+        bytes(32),
+        ("0" if key[0] != "0" else "1") + key[1:],
+        scanned=False,
+        flags=(),
+        form_fields={},
     )
 
 
@@ -284,13 +290,13 @@ async def test_u4_a_file_that_waits_to_be_imported_is_known(alone: Service) -> N
         waiting = orphan(file, "0")
         new = import_uploads.NewUpload("register", "irs-bmf", "eo1.csv", 1, None, False, waiting.name, "an operator")
         async with here.service.db.write() as tx:
-            upload = await import_uploads.insert(tx, new)
+            upload = await import_uploads.insert_upload(tx, new)
         here.age(days=3, files=[file])
         here.age(days=4, files=[waiting])
         await here.sweep()
         assert waiting in here.files()
         async with here.service.db.write() as tx:
-            await import_uploads.mark_importing(tx, upload)
+            await import_uploads.mark_upload_importing(tx, upload)
             await import_uploads.record_import_result(tx, upload, "unchanged")
         await here.sweep()
         assert [lying.name for lying in here.trash()] == [waiting.name]

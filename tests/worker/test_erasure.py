@@ -197,7 +197,7 @@ async def test_v6_rows_with_all_that_they_may_bear_are_erased_in_each_final_stat
         for declared, claimed in zip(bearing, (True, False), strict=True):
             await _declare(empty_database, now, declared["gift_aid_id"], claimed=claimed)
         service.clock.advance(_LONG)
-        await service.services.background.sweeper.run_due_jobs()
+        await service.services.background_worker.sweeper.run_due_jobs()
         assert not [line for line in service.lines if b"schedule_failed" in line or b"schedule_row_failed" in line]
         left = {}
         for table in ROWS:
@@ -276,7 +276,7 @@ DUE: dict[str, tuple[Callable[[str, int], Row], str]] = {
 SMALL_BATCHES: dict[str, Callable[[Tx, int], Awaitable[int]]] = {
     "agent_verification": agents.expire_overdue_verifications,
     "monetary_donation_verification": verifications.expire_due_verifications,
-    "unallocated_payment": suspense.apply_due_rule_actions,
+    "unallocated_payment": suspense.run_due_automatic_actions,
     "gift_aid_declaration": gift_aid_reminders.remind_donors,
 }
 """Sweeps whose rows stay due after they failed; those of the others are put off, or tried one by one."""
@@ -301,7 +301,7 @@ async def test_rows_that_fail_stop_no_others_and_are_logged(table: str, empty_da
                 if run := SMALL_BATCHES.get(table):
                     async with service.db.write() as tx:
                         assert await run(tx, len(bad)) == len(good), "though the first batch fails as a whole"
-                await service.services.background.sweeper.run_due_jobs()
+                await service.services.background_worker.sweeper.run_due_jobs()
         found = await _rows(service, f"select id from {table} where {done} order by id")
         assert [str(row["id"]) for row in found] == good
         failed = Counter(one["row"] for one in said if one["event"] == "schedule_row_failed")

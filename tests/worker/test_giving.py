@@ -258,7 +258,7 @@ async def test_i5_whoever_lost_the_lease_records_nothing(ground: Ground) -> None
     first = await giving.begin(gift())
     gate.set()
     second = await slow
-    assert (first.url, first.state) == (second.url, CheckoutState.UNDER_WAY)
+    assert (first.payment_url, first.state) == (second.payment_url, CheckoutState.UNDER_WAY)
     assert len(giving.provider.payments) == 1
 
 

@@ -14,7 +14,7 @@ from almoner.kit.events import InternalEvent
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import dispatcher, outbox
 from almoner.platform.events.dispatcher import Dispatcher
-from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.events.outbox import Event, EventReaction
 from almoner.platform.events.reaction_retries import RETRY_REACTION
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks
@@ -30,7 +30,7 @@ class Heard:
 
     def __init__(self, event_type: str = "*") -> None:
         self.batches: list[list[Event]] = []
-        self.reaction = Reaction(event_type, self._react)
+        self.reaction = EventReaction(event_type, self._react)
 
     async def _react(self, _tx: Tx, events: Sequence[Event]) -> None:
         self.batches.append(list(events))
@@ -45,7 +45,7 @@ async def emit(db: Database, partner: UUID, *, count: int = 1, event_type: str =
         return [await outbox.emit_event(tx, partner, event_type, {"n": n}) for n in range(count)]
 
 
-async def dispatch(ground: Ground, *reactions: Reaction) -> int:
+async def dispatch(ground: Ground, *reactions: EventReaction) -> int:
     numberer = Dispatcher(ground.db, reactions, ground.telemetry)
     dispatched = 0
     while batch := await numberer.run_batch():
@@ -159,7 +159,7 @@ async def test_writers_do_not_wait_for_the_dispatcher(ground: Ground, partner: U
         await leave.wait()
 
     async with asyncio.TaskGroup() as group:
-        group.create_task(Dispatcher(ground.db, [Reaction("*", slow)], ground.telemetry).run_batch())
+        group.create_task(Dispatcher(ground.db, [EventReaction("*", slow)], ground.telemetry).run_batch())
         await entered.wait()
         async with asyncio.timeout(30):
             await emit(ground.db, partner, count=3)
@@ -177,7 +177,7 @@ async def test_one_dispatcher_at_a_time_for_a_partner(ground: Ground, partner: U
         await leave.wait()
 
     async with asyncio.TaskGroup() as group:
-        first = group.create_task(Dispatcher(ground.db, [Reaction("*", slow)], ground.telemetry).run_batch())
+        first = group.create_task(Dispatcher(ground.db, [EventReaction("*", slow)], ground.telemetry).run_batch())
         await entered.wait()
         other_partner = uuid4()
         await emit(ground.db, other_partner)
@@ -205,7 +205,7 @@ async def test_a_failing_reaction_holds_up_no_event_and_is_tried_again_with_its_
 
     heard = Heard()
     background = BackgroundWorker(
-        ground.db, BackgroundTasks(reactions=(Reaction("*", react), heard.reaction)), ground.telemetry
+        ground.db, BackgroundTasks(reactions=(EventReaction("*", react), heard.reaction)), ground.telemetry
     )
     assert await background.dispatcher.run_batch() == 4
     assert [event.sequence for event in heard.events if event.partner_id == partner] == [1, 2, 3]
@@ -234,7 +234,7 @@ async def test_what_a_failing_reaction_has_done_is_undone(ground: Ground, partne
         await tx.execute("insert into queue_lane (lane) values ('half done')")
         raise RuntimeError
 
-    assert await dispatch(ground, Reaction("*", react)) == 1
+    assert await dispatch(ground, EventReaction("*", react)) == 1
     assert not await ground.look("select from queue_lane")
 
 
@@ -246,7 +246,7 @@ async def test_a_held_reaction_that_nobody_knows_any_more_is_given_up_with_its_r
     async def react(_tx: Tx, _events: Sequence[Event]) -> None:
         raise RuntimeError
 
-    assert await dispatch(ground, Reaction("*", react)) == 1
+    assert await dispatch(ground, EventReaction("*", react)) == 1
     await BackgroundWorker(ground.db, BackgroundTasks(), ground.telemetry).drain()
     (given_up,) = await ground.look("select last_error from job where dead_at is not null")
     assert given_up["last_error"].startswith("no slice of this version reacts as * ")
@@ -276,7 +276,7 @@ async def test_one_broken_internal_event_does_not_hold_up_the_others(ground: Gro
     async with ground.db.write() as tx:
         for record in ("a", "bad", "b"):
             await outbox.emit_internal_event(tx, InternalEvent("internal.thing", str), record)
-    assert await dispatch(ground, Reaction("internal.thing", react)) == 2
+    assert await dispatch(ground, EventReaction("internal.thing", react)) == 2
     assert heard == ["a", "b"]
     assert len(await ground.look("select from internal_event")) == 1
 

@@ -125,11 +125,11 @@ async def test_a_kept_lease_does_not_run_out_and_a_lost_one_is_told(ground: Grou
     jobs = await claim(ground.db)
     ground.clock.advance_wall(seconds=50)
     async with ground.db.write() as tx:
-        assert await queue.renew_leases(tx, jobs[:1]) == {jobs[0].id}
+        assert await queue.renew_leases_returning_held_job_ids(tx, jobs[:1]) == {jobs[0].id}
     ground.clock.advance_wall(seconds=20)
     assert await rescue(ground.db) == 1
     async with ground.db.write() as tx:
-        assert await queue.renew_leases(tx, jobs) == {jobs[0].id}
+        assert await queue.renew_leases_returning_held_job_ids(tx, jobs) == {jobs[0].id}
 
 
 async def test_a_retried_job_comes_back_after_its_time(ground: Ground) -> None:

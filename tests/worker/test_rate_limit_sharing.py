@@ -1,6 +1,6 @@
 """Limits are whole with any number of servers: each counts alone and tells the others each second what was used."""
 
-from almoner.platform.jobs.rate_limit_sharing import RateLimitUsageSharing
+from almoner.platform.jobs.rate_limit_sharing import RateLimitUsageSynchroniser
 from almoner.platform.ratelimit import RateLimit, RateLimiter
 from tests.worker.conftest import Ground
 
@@ -13,7 +13,7 @@ class Servers:
     def __init__(self, ground: Ground, number: int) -> None:
         ground.clock.stop_wall()
         self.limiters = [RateLimiter() for _ in range(number)]
-        self.sharings = [RateLimitUsageSharing(ground.db, limiter, ground.telemetry) for limiter in self.limiters]
+        self.sharings = [RateLimitUsageSynchroniser(ground.db, limiter, ground.telemetry) for limiter in self.limiters]
         for sharing in self.sharings:
             sharing.set_server_count(number)
         self.ground = ground
@@ -21,7 +21,7 @@ class Servers:
     def call(self, server: int, key: str = "a", times: int = 1) -> int:
         """How many of so many calls a server lets through."""
         now = self.ground.clock.real_now().timestamp()
-        return sum(self.limiters[server].count_call(LIMIT, key, now).retry_after is None for _ in range(times))
+        return sum(self.limiters[server].count_call(LIMIT, key, now).retry_after_seconds is None for _ in range(times))
 
     async def share(self) -> None:
         """All exchange, twice: what the last one told the first hears then."""

@@ -27,7 +27,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import TaskRegistry, merge_background_tasks
-from almoner.platform.observability.selfcheck import run_checks
+from almoner.platform.observability.selfcheck import run_consistency_checks
 from almoner.sandbox.clock import SandboxClock
 from almoner.selfchecks import CHECKS
 from tests.support import database, factories
@@ -111,8 +111,8 @@ class World:
         started = await donations_flows.start_payment(work, session, donor)
         assert started.donation is not None
         assert started.donation.subscription_id is not None
-        assert started.url is not None
-        self.provider.pay_with_card(started.url.rpartition("/")[2])
+        assert started.payment_url is not None
+        self.provider.pay_with_card(started.payment_url.rpartition("/")[2])
         await donations_flows.handle_donor_return(work, session)
         self.plans[started.donation.subscription_id] = ModelPlan(self.now, frequency, nonprofit)
         heappush(self.wakes, (self.now, started.donation.subscription_id))
@@ -282,7 +282,7 @@ async def compare(world: World) -> Counter[str]:
         expected = sum((model.told for model in world.plans.values()), Counter[str]())
         assert {kind: n for kind, n in world.told.items() if kind != "yearly_reminder"} == dict(+expected)
         mine = [one for one in CHECKS if one.name.partition(".")[0] in CHECKED]
-        outcome = await run_checks(tx, mine)
+        outcome = await run_consistency_checks(tx, mine)
         assert not outcome.findings, outcome.findings
     return became
 

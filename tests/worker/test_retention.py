@@ -57,7 +57,7 @@ async def _left(service: Service, table: str) -> int:
 async def _reject_an_email(service: Service) -> None:
     one = UndeliverableEmail(uuid4(), None, "q", "q@q.example", "q", True, service.clock.now())
     async with service.db.write() as tx:
-        await notifications_store.insert(tx, one, {})
+        await notifications_store.insert_undeliverable_email(tx, one, {})
 
 
 async def _view_a_donor(service: Service, tenant: Tenant) -> None:
@@ -200,7 +200,7 @@ async def test_v6_a_sweep_leaves_no_gap_where_an_older_event_was_committed_late(
         assert await outbox.purge_expired_events(tx, limit=1) == 1
         assert await outbox.purge_expired_events(tx) == 1
         assert await outbox.purge_expired_events(tx) == 0
-        assert await outbox.next_purge_at(tx) == now + timedelta(days=1)
+        assert await outbox.next_event_purge_at(tx) == now + timedelta(days=1)
     assert [row["sequence"] for row in await ground.look("select sequence from event order by 1")] == [3, 4]
 
 
@@ -212,7 +212,7 @@ async def test_v6_a_delivery_that_goes_on_is_not_removed(empty_database: TestDat
             await _happen(service, tenant, 1)
             assert await _left(service, "webhook_attempt") == 1
             service.clock.advance(days=120)
-            await service.services.background.sweeper.run_due_jobs()
+            await service.services.background_worker.sweeper.run_due_jobs()
             assert await _left(service, "webhook_delivery") == 1
             await service.drain()
             await service.drain()
@@ -223,11 +223,11 @@ async def test_v6_processes_that_ended_without_a_word_are_forgotten_after_a_minu
     ground.clock.stop_wall()
     dead = Heartbeat(ground.db, "worker", ground.telemetry, lambda _: None)
     alive = Heartbeat(ground.db, "server", ground.telemetry, lambda _: None)
-    await dead.beat()
-    await alive.beat()
+    await dead.record_heartbeat()
+    await alive.record_heartbeat()
     ground.clock.advance_wall(seconds=59)
-    await alive.beat()
+    await alive.record_heartbeat()
     assert len(await ground.look("select from process")) == 2
     ground.clock.advance_wall(seconds=2)
-    await alive.beat()
+    await alive.record_heartbeat()
     assert [row["id"] for row in await ground.look("select id from process")] == [alive.id]

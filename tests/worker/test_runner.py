@@ -9,7 +9,7 @@ import pytest
 
 from almoner.kit.events import InternalEvent
 from almoner.platform.database.transactions import Tx
-from almoner.platform.events.outbox import Reaction, emit_internal_event
+from almoner.platform.events.outbox import EventReaction, emit_internal_event
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, JobContext, Schedule
@@ -284,7 +284,7 @@ async def test_work_is_done_at_once_in_the_process_that_enqueued_it(ground: Grou
     async def enqueue_again(tx: Tx, _events: object) -> None:
         await queue.enqueue_job(tx, "a.job", {})
 
-    duties = BackgroundTasks(handlers=doing(answer), reactions=(Reaction(TOLD.name, enqueue_again),))
+    duties = BackgroundTasks(handlers=doing(answer), reactions=(EventReaction(TOLD.name, enqueue_again),))
     running = asyncio.create_task(BackgroundWorker(ground.db, duties, ground.telemetry).run(stop))
     for n in range(1, 4):
         async with ground.db.write() as tx:

@@ -24,7 +24,7 @@ TIMES = ConsistencyCheck(
 def background(ground: Ground, *checks: ConsistencyCheck) -> BackgroundWorker:
     """What one process does at night."""
     duties = merge_background_tasks(
-        [selfcheck.tasks, selfcheck.run_tasks.bind(selfcheck.JobDependencies(checks, ground.telemetry))]
+        [selfcheck.tasks, selfcheck.run_tasks.bind(selfcheck.SelfcheckJobDependencies(checks, ground.telemetry))]
     )
     return BackgroundWorker(ground.db, duties, ground.telemetry)
 
@@ -78,7 +78,7 @@ async def test_all_checks_see_one_moment_whatever_is_committed_meanwhile(ground:
     async with ground.db.snapshot() as tx:
         seen = []
         for check in checks:
-            seen.append(len((await selfcheck.run_checks(tx, [check])).findings))
+            seen.append(len((await selfcheck.run_consistency_checks(tx, [check])).findings))
             async with ground.another() as other, other.write() as writing:
                 await selfcheck.enqueue_selfcheck(writing)
     assert seen == [0, 0, 0, 0]

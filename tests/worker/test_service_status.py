@@ -34,7 +34,9 @@ from tests.support.service import Service, serving
 async def beat(service: Service, *checks: CheckResult) -> None:
     """A sign of life of a process that serves and works."""
     found = list(checks)
-    await Heartbeat(service.db, "server and worker", service.services.telemetry, lambda _: None, lambda: found).beat()
+    await Heartbeat(
+        service.db, "server and worker", service.services.telemetry, lambda _: None, lambda: found
+    ).record_heartbeat()
 
 
 async def record_checks(service: Service, checks: Sequence[object]) -> None:
@@ -44,7 +46,7 @@ async def record_checks(service: Service, checks: Sequence[object]) -> None:
 
 
 async def test_each_part_is_judged_by_kinds_of_jobs_that_exist(service: Service) -> None:
-    kinds = {kind.partition(".")[0] for kind in service.services.background.runner._handlers}
+    kinds = {kind.partition(".")[0] for kind in service.services.background_worker.runner._handlers}
     assert kinds >= service_status._PARTS_OF_JOBS.keys()
 
 

@@ -36,7 +36,7 @@ async def test_m7_a_month_with_one_fault_in_a_hundred(empty_database: TestDataba
         service.clock.advance(days=DAYS_TO_ARRIVE + 1)
         assert await missing(service) == 0, "a provider that never reports is not asked"
         before = await imported(service, report(*[lines[n] for n in faults["settled_before"]]), PROVIDER)
-        assert before.exceptions == 0
+        assert before.unmatched_count == 0
         started = perf_counter()
         arrived = [line for n, line in enumerate(lines) if n not in faults["missing"]]
         done = await imported(service, report(*arrived), PROVIDER)
@@ -47,8 +47,8 @@ async def test_m7_a_month_with_one_fault_in_a_hundred(empty_database: TestDataba
         found = {(row["reason"], row["provider_payment"]) for row in rows}
         expected = {(reason, lines[n][1]) for reason, places in faults.items() for n in places if reason != "missing"}
         assert found == expected
-        assert (done.matched, done.exceptions) == (len(arrived) - len(expected), len(expected))
-        assert settled == done.matched + len(faults["settled_before"])
+        assert (done.matched_count, done.unmatched_count) == (len(arrived) - len(expected), len(expected))
+        assert settled == done.matched_count + len(faults["settled_before"])
         assert await books.owed(service, nonprofit) == 1000 * many - 25 * settled
         assert await books.balanced(service)
         # Whose line is not in the report, or names another payment, has not arrived.

@@ -29,7 +29,7 @@ class RateLimits:
     secret: RateLimit
     publishable: RateLimit
     publishable_per_address: RateLimit
-    wrong_keys: RateLimit
+    invalid_keys: RateLimit
     scim: RateLimit
 
     def limit_for_key(self, kind: KeyKind, partner_rate: RequestRate | None) -> RateLimit:
@@ -97,15 +97,15 @@ class KeyGuard:
         Repeating the same wrong key does not count, so that a program with an old key does not lock out its neighbours.
         """
         if secret not in self._wrong:
-            wait = self._limiter.wait_seconds(
-                self._limits.wrong_keys, network_of_client(ip_address), real_now.timestamp()
+            wait = self._limiter.seconds_until_allowed(
+                self._limits.invalid_keys, network_of_client(ip_address), real_now.timestamp()
             )
             if wait is not None:
                 raise TooManyInvalidKeys(wait)
 
     def _note_wrong(self, secret: str, ip_address: str, real_now: datetime) -> None:
         if secret not in self._wrong:
-            self._limiter.count_call(self._limits.wrong_keys, network_of_client(ip_address), real_now.timestamp())
+            self._limiter.count_call(self._limits.invalid_keys, network_of_client(ip_address), real_now.timestamp())
             self._wrong[secret] = None
             if len(self._wrong) > _MOST_KEYS:
                 self._wrong.popitem(last=False)
@@ -118,7 +118,9 @@ class KeyGuard:
             self._note_wrong(secret, ip_address, real_now)
             raise Unauthorised("header.Authorization does not contain a valid key")
         partner, paused = Partner(key.partner_id), key.is_partner_paused
-        caller = Caller(key.id, partner, KeyKind(key.kind), key.scopes, is_partner_paused=paused, rate=key.rate)
+        caller = Caller(
+            key.id, partner, KeyKind(key.kind), key.scopes, is_partner_paused=paused, partner_rate_limit=key.rate
+        )
         known = _CachedKey(caller, key.expires_at, real_now.timestamp())
         self._known[secret] = known
         if len(self._known) > _MOST_KEYS:
@@ -131,14 +133,16 @@ class KeyGuard:
         limits, limiter, network = self._limits, self._limiter, network_of_client(ip_address)
         if caller is None:
             return limiter.count_call(limits.publishable_per_address, network, now)
-        limit = limits.limit_for_key(caller.kind, caller.rate)
+        limit = limits.limit_for_key(caller.kind, caller.partner_rate_limit)
         if caller.kind is not KeyKind.PUBLISHABLE:
             return limiter.count_call(limit, caller.key_id, now)
         by_address = limiter.count_call(limits.publishable_per_address, (caller.key_id, network), now)
-        if by_address.retry_after is not None:
+        if by_address.retry_after_seconds is not None:
             return by_address
         by_key = limiter.count_call(limit, caller.key_id, now)
-        return by_key if by_key.retry_after is not None or by_key.remaining < by_address.remaining else by_address
+        return (
+            by_key if by_key.retry_after_seconds is not None or by_key.remaining < by_address.remaining else by_address
+        )
 
     def record_key_use(self, caller: Caller, ip_address: str, route: str) -> None:
         """Buffer the use of a key, at most once a minute, until ``flush_key_uses``."""

@@ -12,7 +12,7 @@ from starlette.types import Scope
 
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import ApiRequest
-from almoner.platform.database.disk_space import DiskSpaceLow, refuse_writes_when_low
+from almoner.platform.database.disk_space import DiskSpaceLow, refuse_writes_when_disk_low
 from almoner.platform.database.transactions import Database
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
@@ -81,7 +81,7 @@ class ApiRequestRecorder:
         for _ in range(math.ceil(len(self._waiting) / _BATCH)):
             batch = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
             try:
-                with refuse_writes_when_low():
+                with refuse_writes_when_disk_low():
                     async with self._db.write() as tx:
                         await keys.insert_requests(tx, batch)
             except DiskSpaceLow:

@@ -210,7 +210,7 @@ def build_rejected_row(
     return RejectedRow(line_number, reason, content, file_index, ein, called)
 
 
-def parse_leading_number_of_malformed_row(fields: Sequence[str]) -> list[str]:
+def find_leading_numbers_of_malformed_row(fields: Sequence[str]) -> list[str]:
     """The leading field of a row whose fields are misplaced, if it is a number."""
     first = fields[0].strip() if fields else ""
     return [first] if first.isascii() and first.isdigit() else []

@@ -20,7 +20,7 @@ class DnsMailHostLookup:
             self._resolver.port = port
         self._resolver.lifetime = _SECONDS
 
-    async def find_mail_acceptance(self, domain: str) -> bool | None:
+    async def accepts_mail(self, domain: str) -> bool | None:
         """Whether an MX or address record accepts email for the domain; None if no resolver responds."""
         try:
             answer = await self._resolver.resolve(domain, "MX")

@@ -9,6 +9,6 @@ _NEVER: Final = ".invalid"
 class SandboxMailHostLookup:
     """Makes no DNS queries."""
 
-    async def find_mail_acceptance(self, domain: str) -> bool | None:
+    async def accepts_mail(self, domain: str) -> bool | None:
         """Whether the domain could exist."""
         return not f".{domain}".endswith(_NEVER)

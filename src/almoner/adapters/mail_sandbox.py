@@ -28,10 +28,10 @@ class SandboxMailbox:
             raise MailRefused("the mail server rejected it: 550 5.1.1 There is no such mailbox")
         sender = "{} <{}>".format(*mail.sender_name_and_address(self._sender))
         async with self._database.write() as tx:
-            await mails.store_in_mailbox(tx, mail, mail_id_from_key(mail), sender, extract_links(mail))
+            await mails.store_in_sandbox_mailbox(tx, mail, mail_id_from_time_and_key(mail), sender, extract_links(mail))
 
 
-def mail_id_from_key(mail: Mail) -> UUID:
+def mail_id_from_time_and_key(mail: Mail) -> UUID:
     """A UUIDv7 from the email's time and a hash of its key.
 
     It sorts by time, and is the same for the same email.

@@ -97,7 +97,7 @@ class SmtpTransport:
             why = self._encryption_advice(str(error)) or _describe_failure(error)
             raise TransientMailFailure(f"the mail server could not be used: {why}") from error
 
-    async def check_connection(self) -> str:
+    async def check_and_describe_connection(self) -> str:
         """Connect, encrypt and authenticate as for an email, without sending one. Raises the error that occurs."""
         async with asyncio.timeout(self._patience):
             try:

@@ -8,7 +8,7 @@ _WHY = "simulated donors pay at the built-in provider; pay on the provider's own
 class DisabledPaymentSimulator:
     """Rejects simulated payments with an explanation."""
 
-    async def pay_with_card(self, payment_id: str, card: str) -> str:  # noqa: ARG002
+    async def pay_with_card_and_get_status(self, payment_id: str, card_number: str) -> str:  # noqa: ARG002
         """Raises InvalidState."""
         raise InvalidState(_WHY)
 
@@ -24,7 +24,7 @@ class DisabledPaymentSimulator:
         """Raises InvalidState."""
         raise InvalidState(_WHY)
 
-    async def open_dispute(self, payment_id: str) -> str | None:  # noqa: ARG002
+    async def open_dispute_and_get_status(self, payment_id: str) -> str | None:  # noqa: ARG002
         """Raises InvalidState."""
         raise InvalidState(_WHY)
 

@@ -19,7 +19,7 @@ class TestPaymentSimulator:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def open_dispute(self, payment_id: str) -> str | None:
+    async def open_dispute_and_get_status(self, payment_id: str) -> str | None:
         """Open a dispute of a paid payment; returns the dispute's status, None if there is nothing left to dispute."""
         async with self._db.write() as tx:
             opened = await provider_test.open_dispute(tx, payment_id)
@@ -45,14 +45,14 @@ class TestPaymentSimulator:
         async with self._db.write() as tx:
             return await provider_test.renew_card(tx, customer_id, payment_method_id)
 
-    async def pay_with_card(self, payment_id: str, card: str) -> str:
+    async def pay_with_card_and_get_status(self, payment_id: str, card_number: str) -> str:
         """Pay with a card, or answer an open challenge, which a successful card confirms; returns the payment's status.
 
         ``declined`` if it is still unpaid, ``processing`` while the challenge is open.
         """
         now = self._db.deployment.clock.now()
         typed = CardForm(
-            number=card, expiry=f"12/{now.year + _GOOD_FOR_YEARS}", cvc="123", name="Simulated donor"
+            number=card_number, expiry=f"12/{now.year + _GOOD_FOR_YEARS}", cvc="123", name="Simulated donor"
         ).parse_card(now)
         if not isinstance(typed, Card):
             raise IncorrectParams("body.card is not the number of a card")

@@ -202,10 +202,14 @@ class StripeProvider:
         params = _session_params(payment_request, self._mark)
         with translate_stripe_errors("a new payment"):
             answer = await self._line.client.v1.checkout.sessions.create_async(
-                params, {"idempotency_key": payment_request.key}
+                params, {"idempotency_key": payment_request.idempotency_key}
             )
         result = self._to_provider_payment(parse_response(answer, CheckoutSession), 0, None)
-        if result.money != payment_request.money or result.reference != payment_request.reference or result.url is None:
+        if (
+            result.money != payment_request.money
+            or result.reference != payment_request.reference
+            or result.payment_page_url is None
+        ):
             raise ProviderFailure("Stripe returned a different payment")
         return result
 
@@ -235,7 +239,7 @@ class StripeProvider:
 
     async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
         """Charge a saved card, or return the charge made earlier. Raises PaymentMethodGone, ProviderFailure."""
-        return await self._saved_methods.charge(charge)
+        return await self._saved_methods.charge_off_session(charge)
 
     async def find_charge(self, reference: str, customer_id: str) -> ProviderPayment | None:
         """Find the charge made with this reference. Raises ProviderFailure."""
@@ -311,7 +315,7 @@ class StripeProvider:
             result.id,
             paid.id if own else result.payment_intent or "",
             from_stripe_amount(result.amount, result.currency),
-            live=paid.live,
+            is_live=paid.live,
             failure_reason=f"{result.status}: {result.failure_reason or 'no reason given'}" if failed else None,
         )
 
@@ -340,7 +344,7 @@ class StripeProvider:
         disputes = self._line.client.v1.disputes
         with _translate_evidence_errors("a dispute", "Stripe says that it cannot accept this"):
             found = parse_response(await disputes.retrieve_async(dispute_id), Dispute)
-        if (found.metadata or {}).get(REFERENCE_KEY) == evidence.key:
+        if (found.metadata or {}).get(REFERENCE_KEY) == evidence.idempotency_key:
             return  # Stripe forgets keys after a day; a lost response may be older (I6)
         if found.status != _NEEDS_RESPONSE or found.evidence_details.submission_count:
             raise EvidenceRefused("Stripe accepts no evidence for this dispute, or has evidence from its dashboard")
@@ -350,14 +354,14 @@ class StripeProvider:
         if evidence.explanation:
             sent["uncategorized_text"] = evidence.explanation
         for one in evidence.files:
-            sent[_EVIDENCE_FILES[one.kind]] = await self._upload_evidence(evidence.key, one)
+            sent[_EVIDENCE_FILES[one.kind]] = await self._upload_evidence(evidence.idempotency_key, one)
         params: DisputeUpdateParams = {
             "evidence": sent,
-            "metadata": {REFERENCE_KEY: evidence.key},
+            "metadata": {REFERENCE_KEY: evidence.idempotency_key},
             "submit": True,
         }
         with _translate_evidence_errors("evidence", "Stripe says that it cannot accept this"):
-            await disputes.update_async(dispute_id, params, {"idempotency_key": evidence.key})
+            await disputes.update_async(dispute_id, params, {"idempotency_key": evidence.idempotency_key})
 
     async def _upload_evidence(self, key: str, file: ProviderEvidenceFile) -> str:
         """Upload a file and return Stripe's ID of it. Stripe checks the file against the extension of its name."""
@@ -464,7 +468,7 @@ class StripeProvider:
             session.client_reference_id or "",
             attempts,
             session.livemode,
-            ours=not others,
+            goes_to_our_account=not others,
             payment_method=saved,
             succeeded_at=succeeded_at if status is ProviderStatus.SUCCEEDED else None,
         )
@@ -472,7 +476,7 @@ class StripeProvider:
 
 def _session_params(order: PaymentRequest, mark: str) -> SessionCreateParams:
     """The parameters of a Checkout Session, built only from stored data, so that a retry sends the same request."""
-    marks = {REFERENCE_KEY: order.reference, DEPLOYMENT_KEY: mark, _ATTEMPTS_KEY: str(order.max_attempts)}
+    marks = {REFERENCE_KEY: order.reference, DEPLOYMENT_KEY: mark, _ATTEMPTS_KEY: str(order.max_card_attempts)}
     params: SessionCreateParams = {
         "mode": "payment",
         "submit_type": "donate",
@@ -495,8 +499,8 @@ def _session_params(order: PaymentRequest, mark: str) -> SessionCreateParams:
         "locale": checkout_locale(order.language),
         "expand": [_EXPAND],
     }
-    if (use := order.save_for) is not None:
-        agreed = {**marks, AGREEMENT_KEY: use.version}
+    if (use := order.future_use_consent) is not None:
+        agreed = {**marks, AGREEMENT_KEY: use.text_version}
         params["metadata"] = agreed
         params["payment_intent_data"] = {"metadata": agreed, "setup_future_usage": _SAVED}
         params["allowed_payment_method_types"] = ["card"]
@@ -569,8 +573,8 @@ def _dispute(found: Dispute, kept_as: str) -> ProviderDispute:
         _DISPUTES[found.status],
         found.reason,
         datetime.fromtimestamp(found.created, UTC),
-        live=found.livemode,
-        payment=kept_as,
+        is_live_mode=found.livemode,
+        payment_id=kept_as,
         evidence_due_at=datetime.fromtimestamp(found.evidence_details.due_by, UTC)
         if found.status == _NEEDS_RESPONSE and found.evidence_details.due_by is not None
         else None,

@@ -195,10 +195,10 @@ class TestProvider:
             "cancelUrl": payment_request.cancel_url,
             "callbackUrl": payment_request.callback_url,
             "language": payment_request.language,
-            "maxAttempts": payment_request.max_attempts,
-            "agreement": payment_request.save_for and _agreement(payment_request.save_for),
+            "maxAttempts": payment_request.max_card_attempts,
+            "agreement": payment_request.future_use_consent and _agreement(payment_request.future_use_consent),
         }
-        return _parse_payment(await self._create("/v1/payments", payment_request.key, body))
+        return _parse_payment(await self._create("/v1/payments", payment_request.idempotency_key, body))
 
     async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
         """Charge a saved card; a decline is a result, not an error. Raises PaymentMethodGone, ProviderFailure."""
@@ -207,16 +207,16 @@ class TestProvider:
             "currency": charge.money.currency,
             "description": charge.description,
             "reference": charge.reference,
-            "customer": charge.customer,
-            "paymentMethod": charge.payment_method,
-            "firstPayment": charge.first_payment,
+            "customer": charge.customer_id,
+            "paymentMethod": charge.payment_method_id,
+            "firstPayment": charge.first_payment_id,
             "callbackUrl": charge.callback_url,
             "language": charge.language,
         }
         try:
-            return _parse_payment(await self._create("/v1/charges", charge.key, body))
+            return _parse_payment(await self._create("/v1/charges", charge.idempotency_key, body))
         except NoSuchPayment:
-            raise PaymentMethodGone(charge.payment_method) from None
+            raise PaymentMethodGone(charge.payment_method_id) from None
 
     async def find_charge(self, reference: str, customer_id: str) -> ProviderPayment | None:  # noqa: ARG002
         """Find the charge with this reference. Raises ProviderFailure."""
@@ -247,9 +247,9 @@ class TestProvider:
             "cancelUrl": setup_request.cancel_url,
             "callbackUrl": setup_request.callback_url,
             "language": setup_request.language,
-            "agreement": _agreement(setup_request.save_for),
+            "agreement": _agreement(setup_request.future_use_consent),
         }
-        return _parse_setup(await self._create("/v1/setups", setup_request.key, body))
+        return _parse_setup(await self._create("/v1/setups", setup_request.idempotency_key, body))
 
     async def fetch_payment_method_setup(self, setup_id: str) -> ProviderSetup:
         """Fetch the current state of a page that saves a card. Raises NoSuchPayment, ProviderFailure."""
@@ -286,7 +286,7 @@ class TestProvider:
                 one.status,
                 one.reason,
                 one.opened_at,
-                live=one.livemode,
+                is_live_mode=one.livemode,
                 evidence_due_at=one.evidence_due_at,
             )
             for one in shown.data
@@ -296,7 +296,7 @@ class TestProvider:
         """Submit evidence for an open dispute, once for each key. Raises EvidenceRefused, ProviderFailure."""
         files: dict[str, str] = {}
         for one in evidence.files:
-            headers = {"Idempotency-Key": f"{evidence.key}:{one.kind}", "Content-Type": one.media_type}
+            headers = {"Idempotency-Key": f"{evidence.idempotency_key}:{one.kind}", "Content-Type": one.media_type}
             made = await self._request("POST", "/v1/files", headers, one.content)
             files[one.kind] = _parse_response(made, _File).id
         body = {
@@ -305,7 +305,7 @@ class TestProvider:
             "files": files,
         }
         try:
-            await self._create(f"/v1/disputes/{quote(dispute_id, safe='')}/evidence", evidence.key, body)
+            await self._create(f"/v1/disputes/{quote(dispute_id, safe='')}/evidence", evidence.idempotency_key, body)
         except RefundRefused as refused:
             raise EvidenceRefused(
                 "the provider does not accept evidence for this dispute, or has stopped accepting it"
@@ -428,7 +428,7 @@ def _saved(method: _PaymentMethod) -> SavedPaymentMethod:
 
 
 def _agreement(use: FutureUseConsent) -> dict[str, str]:
-    return {"text": use.text, "version": use.version, "email": use.email}
+    return {"text": use.text, "version": use.text_version, "email": use.email}
 
 
 def _method_path(customer: str, payment_method: str) -> str:

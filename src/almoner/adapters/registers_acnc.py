@@ -141,24 +141,24 @@ class _Columns:
             reported = dict(zip(_NAMES, (row.fields[at] for at in self._needed), strict=True))
             reported |= {name: row.fields[at] if at is not None else "" for name, at in optional.items()}
             yield from self._row(row, self._reading.clean_texts_in_place(reported))
-            yield from self._reading.pop_unreadable_values(row.line)
+            yield from self._reading.pop_unreadable_values(row.line_number)
 
     def _row(self, row: TableRow, more: dict[str, str]) -> Iterator[registers_ports.SourceRow]:
         written_abn, name, city, state, postcode, registered, size, pbi, hpc = (more[column] for column in _NAMES)
         if not row.fields[self._needed[0]].strip():
             self._reading.discard_unreadable_values()
-            yield RowWithoutNumber(row.line, self._file, name)
+            yield RowWithoutNumber(row.line_number, self._file, name)
             return
         if (number := _parse_abn(written_abn)) is None:
             self._reading.discard_unreadable_values()
             reason = "the ABN is not eleven digits with a right check digit"
             content = format_rejected_row_content(ABN=redact_non_numeric_text(written_abn), Charity_Legal_Name=name)
-            yield RejectedRow(row.line, reason, content, self._file, name=name)
+            yield RejectedRow(row.line_number, reason, content, self._file, organisation_name=name)
             return
         if not name:
             self._reading.discard_unreadable_values()
             reason = "Charity_Legal_Name is empty or damaged"
-            yield RejectedRow(row.line, reason, format_rejected_row_content(ABN=number), self._file, number)
+            yield RejectedRow(row.line_number, reason, format_rejected_row_content(ABN=number), self._file, number)
             return
         written = more["Other_Organisation_Names"]
         first, second = two_line_address(more[f"Address_Line_{nth}"] for nth in (1, 2, 3))

@@ -19,7 +19,7 @@ from almoner.adapters.registers_values import (
     drop_empty_facts,
     format_date,
     format_rejected_row_content,
-    is_no_date,
+    is_missing_date,
     parse_date,
     parse_websites,
     redact_non_numeric_text,
@@ -148,7 +148,7 @@ def _entry(
     line: int, stated: dict[str, str], file: int, reading: ValueReader
 ) -> RegisterEntry | RejectedRow | RowWithoutNumber:
     number, name, ended = stated.get(NUMBER, ""), stated.get(_NAME, ""), stated.get(_END_DATE, "")
-    if is_no_date(ended) or _NO_END.fullmatch(ended):
+    if is_missing_date(ended) or _NO_END.fullmatch(ended):
         ended = ""
     ends = parse_date(ended)
     if not number:

@@ -88,7 +88,7 @@ class CcewReader:
     def data_date(self, files: Sequence[SourceFile]) -> datetime | None:
         """The date on which the extract was made, from its first row."""
         first = next(read_rows(EXTRACT, files[map_tables_to_file_indexes(files)[CHARITY.name]], 0), None)
-        return parse_date(first.values[0]) if isinstance(first, ExtractRow) else None
+        return parse_date(first.column_values[0]) if isinstance(first, ExtractRow) else None
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
         """Read the charities of an extract, then their successors.
@@ -101,7 +101,9 @@ class CcewReader:
                 if name in places:
                     yield from _read_table(join, table, files[places[name]], places[name])
                 else:
-                    yield RegisterFileRemark(f"the table {name} is not among the files; not known: {table.absent}")
+                    yield RegisterFileRemark(
+                        f"the table {name} is not among the files; not known: {table.unknown_without_table}"
+                    )
             join.join_rows()
             for charity in join.read_charities():
                 yield _entry(charity)
@@ -117,17 +119,17 @@ def _read_table(
         if isinstance(row, RejectedRow):
             yield row
             continue
-        reported = list(reading.clean_texts_in_place(dict(zip(table.columns, row.values, strict=True))).values())
+        reported = list(reading.clean_texts_in_place(dict(zip(table.columns, row.column_values, strict=True))).values())
         try:
             if not _ORGANISATION.fullmatch(reported[0]):
                 raise ValueError("organisation_number is not a number")
-            _ADDERS[table.name](join, int(reported[0]), reported, row.line, reading)
+            _ADDERS[table.name](join, int(reported[0]), reported, row.line_number, reading)
         except ValueError as error:
             reading.discard_unreadable_values()
             content = f"organisation_number {reported[0]}" if _ORGANISATION.fullmatch(reported[0]) else ""
-            yield _with_charity_number(join, table, reported, RejectedRow(row.line, str(error), content, place))
+            yield _with_charity_number(join, table, reported, RejectedRow(row.line_number, str(error), content, place))
         else:
-            yield from reading.pop_unreadable_values(row.line)
+            yield from reading.pop_unreadable_values(row.line_number)
 
 
 def _with_charity_number(
@@ -135,14 +137,16 @@ def _with_charity_number(
 ) -> RejectedRow:
     """The row with the number of its charity added, unless it has one."""
     if table is not CHARITY:
-        return row._replace(lists=False)
+        return row._replace(lists_organisation=False)
     number, linked, name = reported[1:4]
     if _ORGANISATION.fullmatch(reported[0]) and join.find_charity_number(int(reported[0])) == (
         number,
         linked.lstrip("0") or "0",
     ):
-        return row._replace(lists=False)
-    return row._replace(number=parse_charity_number(number, linked), name=registers_uk.clean_name(name))
+        return row._replace(lists_organisation=False)
+    return row._replace(
+        number_key=parse_charity_number(number, linked), organisation_name=registers_uk.clean_name(name)
+    )
 
 
 def _add_charity(
@@ -256,9 +260,12 @@ def _key(number: str, linked: int) -> str:
 
 def _links(join: CharityTableJoin) -> Iterator[RegisterLink]:
     for gone in join.read_successors():
-        kind: Literal["reregistered", "merged"] = "reregistered" if gone.incorporated else "merged"
-        numbers = _key(gone.number, gone.linked), _key(gone.to_number, gone.to_linked)
-        yield RegisterLink(kind, _REGISTRY, numbers[0], _REGISTRY, numbers[1], parse_date(gone.data_date))
+        kind: Literal["reregistered", "merged"] = "reregistered" if gone.became_incorporated else "merged"
+        numbers = (
+            _key(gone.charity_number, gone.linked_number),
+            _key(gone.successor_charity_number, gone.successor_linked_number),
+        )
+        yield RegisterLink(kind, _REGISTRY, numbers[0], _REGISTRY, numbers[1], parse_date(gone.transfer_date))
 
 
 def _iso_date(text: str) -> str | None:
@@ -266,12 +273,12 @@ def _iso_date(text: str) -> str | None:
 
 
 def _entry(charity: JoinedCharity) -> RegisterEntry:
-    reported = dict(zip(CHARITY.columns, charity.values, strict=True))
+    reported = dict(zip(CHARITY.columns, charity.column_values, strict=True))
     main, linked = reported["registered_charity_number"], int(reported["linked_charity_number"])
     name = registers_uk.clean_name(reported["charity_name"])
     names = _names(charity)
     place = registers_uk.parse_address(
-        (charity.values[line] for line in _ADDRESS), reported["charity_contact_postcode"]
+        (charity.column_values[line] for line in _ADDRESS), reported["charity_contact_postcode"]
     )
     income = parse_whole_amount(reported["latest_income"])
     return RegisterEntry(
@@ -290,7 +297,7 @@ def _entry(charity: JoinedCharity) -> RegisterEntry:
         state=place.state,
         postcode=place.postcode,
         registration_date=parse_date(reported["date_of_registration"]),
-        is_branch_parent=charity.has_linked,
+        is_branch_parent=charity.has_linked_charities,
         parent_number=main if linked else None,
         prominence=registers_uk.prominence_from_income(income),
         facts={**_charity_facts(reported, income), **_further_facts(charity, reported, names)},

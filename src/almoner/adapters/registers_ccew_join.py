@@ -72,22 +72,22 @@ having min(t.taker) = max(t.taker) and coalesce(g.number, max(t.taker_number)) !
 class JoinedCharity(NamedTuple):
     """A charity's row in the main table, and its rows in all other tables by kind."""
 
-    organisation: int
-    line: int
-    values: list[str]
-    has_linked: bool
+    organisation_number: int
+    line_number: int
+    column_values: list[str]
+    has_linked_charities: bool
     rows_by_table: dict[str, list[list[str]]]
 
 
 class CharitySuccessor(NamedTuple):
     """A removed charity and the one that received its assets on that day, by number and linked number."""
 
-    number: str
-    linked: int
-    to_number: str
-    to_linked: int
-    data_date: str
-    incorporated: bool
+    charity_number: str
+    linked_number: int
+    successor_charity_number: str
+    successor_linked_number: int
+    transfer_date: str
+    became_incorporated: bool
 
 
 class CharityTableJoin:
@@ -156,7 +156,7 @@ class CharityTableJoin:
         """Read all charities, by organisation number."""
         charity: JoinedCharity | None = None
         for organisation, line, reported, has_linked, kind, more in self._connection.execute(_JOINED):
-            if charity is None or charity.organisation != organisation:
+            if charity is None or charity.organisation_number != organisation:
                 if charity is not None:
                     yield charity
                 charity = JoinedCharity(organisation, line, reported.split(_BETWEEN), bool(has_linked), {})

@@ -34,8 +34,8 @@ _LINKED: Final = re.compile(r"[0-9]{1,5}", re.ASCII)
 class ExtractRow(NamedTuple):
     """One row: the line where it starts (in JSON: its index) and the table's columns in order."""
 
-    line: int
-    values: list[str]
+    line_number: int
+    column_values: list[str]
 
 
 class ExtractTable(NamedTuple):
@@ -43,7 +43,7 @@ class ExtractTable(NamedTuple):
 
     name: str
     columns: tuple[str, ...]
-    absent: str = ""
+    unknown_without_table: str = ""
 
 
 def _table(name: str, columns: str, missing: str = "") -> ExtractTable:
@@ -174,7 +174,12 @@ def _text_rows(table: ExtractTable, file: SourceFile, place: int) -> Iterator[Ex
         if len(values) != width:
             reason = f"the row has {len(values)} fields, the header has {width}"
             yield RejectedRow(
-                line, reason, _safe_content(record), place, _key(table, header, record), lists=table is CHARITY
+                line,
+                reason,
+                _safe_content(record),
+                place,
+                _key(table, header, record),
+                lists_organisation=table is CHARITY,
             )
         else:
             yield ExtractRow(line, [values[column] for column in places])
@@ -245,7 +250,7 @@ def _json_rows(table: ExtractTable, file: SourceFile, place: int) -> Iterator[Ex
     seen = False
     for number, item in enumerate(registers_json.read_array_items(file.open_binary()), 1):
         if item is None:
-            yield RejectedRow(number, "the item is no object", "", place, lists=table is CHARITY)
+            yield RejectedRow(number, "the item is no object", "", place, lists_organisation=table is CHARITY)
             continue
         if not seen:
             _check_columns(table, file, list(item))

@@ -73,20 +73,22 @@ def _read_rows(table: DelimitedTable, place: int) -> Iterator[SourceRow]:
             continue
         reported = reading.clean_texts_in_place({name: row.fields[at] for name, at in columns.items()})
         if reading.read_whole_amount(_SUB, reported.get(_SUB, "")):
-            yield RowWithoutNumber(row.line, place)
+            yield RowWithoutNumber(row.line_number, place)
             continue
         key = parse_number_key(_REGISTRY, reported["Reg charity number"])
         if key is None:
             reading.discard_unreadable_values()
             name = registers_uk.clean_name(reported["Charity name"])
-            yield RejectedRow(row.line, "Reg charity number has not six digits", "", place, name=name)
+            yield RejectedRow(
+                row.line_number, "Reg charity number has not six digits", "", place, organisation_name=name
+            )
             continue
         try:
             yield _entry(key, reported, reading)
         except ValueError as error:
             reading.discard_unreadable_values()
-            yield RejectedRow(row.line, str(error), key, place, key)
-        yield from reading.pop_unreadable_values(row.line)
+            yield RejectedRow(row.line_number, str(error), key, place, key)
+        yield from reading.pop_unreadable_values(row.line_number)
 
 
 def _entry(key: str, reported: Mapping[str, str], reading: ValueReader) -> RegisterEntry:

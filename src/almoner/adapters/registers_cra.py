@@ -92,11 +92,11 @@ class CraIdentificationReader:
                     yield row
                     continue
                 number, name, more = _read_columns(row, needed, optional, reading)
-                result = _entry(row.line, number, name, more, {"year": year}, f"T3010 {year}".strip(), place)
+                result = _entry(row.line_number, number, name, more, {"year": year}, f"T3010 {year}".strip(), place)
                 if isinstance(result, RejectedRow):
                     reading.discard_unreadable_values()
                 yield result
-                yield from reading.pop_unreadable_values(row.line)
+                yield from reading.pop_unreadable_values(row.line_number)
 
 
 def _open_table(file: SourceFile, place: int) -> DelimitedTable:
@@ -150,16 +150,18 @@ def _read_list(
         if status.casefold() not in _STATUSES:
             reading.discard_unreadable_values()
             reason = "the status is unknown"
-            yield _rejected_row(row.line, reason, number, name, file), None
+            yield _rejected_row(row.line_number, reason, number, name, file), None
             continue
         day = reading.read_date(_SINCE[0], since)
         facts: dict[str, object] = {"Status": status, "Effective Date of Status": format_date(day)}
         active = status.casefold() == _ACTIVE
-        found = _entry(row.line, number, name, more, facts, "all", file, active=active, since=day if active else None)
+        found = _entry(
+            row.line_number, number, name, more, facts, "all", file, active=active, since=day if active else None
+        )
         if isinstance(found, RejectedRow):
             reading.discard_unreadable_values()
         yield (found._replace(until=day) if isinstance(found, RegisterEntry) else found), day
-        for lost in reading.pop_unreadable_values(row.line):
+        for lost in reading.pop_unreadable_values(row.line_number):
             yield lost, None
 
 

@@ -61,9 +61,9 @@ class WorkbookLimits:
     A string takes some sixty bytes beside its letters.
     """
 
-    unpacked: int = 400 << 20
-    table: int = 160 << 20
-    texts: int = 1_500_000
+    max_unpacked_bytes: int = 400 << 20
+    max_shared_string_bytes: int = 160 << 20
+    max_shared_string_count: int = 1_500_000
 
 
 class CriReader:
@@ -102,11 +102,13 @@ def _seekable(file: SourceFile, limits: WorkbookLimits) -> Iterator[BinaryIO]:
     """A seekable copy of the file: a workbook is a ZIP file, read from its end."""
     with SpooledTemporaryFile(_COPIED_IN_MEMORY) as copied:
         content = file.open_binary()
-        left = limits.unpacked
+        left = limits.max_unpacked_bytes
         while chunk := content.read(1 << 20):
             left -= len(chunk)
             if left < 0:
-                raise ImportRefused(f"{file.name} is larger than {limits.unpacked >> 20} MiB: it is not this register")
+                raise ImportRefused(
+                    f"{file.name} is larger than {limits.max_unpacked_bytes >> 20} MiB: it is not this register"
+                )
             copied.write(chunk)
         copied.seek(0)
         yield cast("BinaryIO", copied)
@@ -139,8 +141,12 @@ def _check_sizes(content: BinaryIO, limits: WorkbookLimits) -> None:
         tables = [member for member in members if "strings" in member.filename.lower()]
         strings = sum(member.file_size for member in tables)
         unpacked = sum(member.file_size for member in members)
-        small = len(members) <= _MOST_MEMBERS and unpacked <= limits.unpacked and strings <= limits.table
-        if not small or sum(_count_texts(archive, member) for member in tables) > limits.texts:
+        small = (
+            len(members) <= _MOST_MEMBERS
+            and unpacked <= limits.max_unpacked_bytes
+            and strings <= limits.max_shared_string_bytes
+        )
+        if not small or sum(_count_texts(archive, member) for member in tables) > limits.max_shared_string_count:
             raise ImportRefused("the workbook unpacks to more than any register has: it is not loaded")
     content.seek(0)
 

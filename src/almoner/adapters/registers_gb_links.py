@@ -60,7 +60,7 @@ class CharityMergersReader(_LinksReader):
                 giver, giver_sub, taker, taker_sub, *days = (clean_text(row.fields[column]) for column in columns)
                 day = next(filter(None, days), "")
                 ends = (CCEW, _linked_number(giver, giver_sub)), (CCEW, _linked_number(taker, taker_sub))
-                yield from _link("merged", ends, day, row.line, place)
+                yield from _link("merged", ends, day, row.line_number, place)
 
 
 class ReregistrationsReader(_LinksReader):
@@ -78,7 +78,7 @@ class ReregistrationsReader(_LinksReader):
                     yield row
                 else:
                     ends = (CCEW, clean_text(row.fields[old])), (CCEW, clean_text(row.fields[new]))
-                    yield from _link("reregistered", ends, "", row.line, place)
+                    yield from _link("reregistered", ends, "", row.line_number, place)
 
 
 class DualRegistrationsReader(_LinksReader):
@@ -97,7 +97,7 @@ class DualRegistrationsReader(_LinksReader):
                     yield row
                 else:
                     ends = (OSCR, clean_text(row.fields[scottish])), (CCEW, clean_text(row.fields[english]))
-                    yield from _link("same", ends, "", row.line, place)
+                    yield from _link("same", ends, "", row.line_number, place)
 
 
 def _linked_number(number: str, linked: str) -> str:

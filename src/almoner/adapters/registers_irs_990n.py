@@ -59,7 +59,7 @@ class Irs990NReader:
                 yield irs.build_rejected_row(
                     line,
                     result,
-                    irs.parse_leading_number_of_malformed_row(fields),
+                    irs.find_leading_numbers_of_malformed_row(fields),
                     file_index=place,
                     entered_ein=number,
                     organisation_name=name,

@@ -122,7 +122,7 @@ def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
                 reason = f"the row has {len(fields)} fields, the header has {width}"
                 number = clean_text(fields[ein]) if len(fields) > ein else ""
                 yield irs.build_rejected_row(
-                    nth, reason, irs.parse_leading_number_of_malformed_row(fields), file_index=place, entered_ein=number
+                    nth, reason, irs.find_leading_numbers_of_malformed_row(fields), file_index=place, entered_ein=number
                 )
         else:
             raise ImportRefused(f"{file.name} ends in the middle of line {nth}: it was cut off, download it again")

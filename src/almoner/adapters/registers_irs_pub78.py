@@ -39,7 +39,7 @@ class IrsPub78Reader:
                     yield from reading.pop_unreadable_values(line)
                     continue
                 reading.discard_unreadable_values()
-                whole = fields if len(fields) == _FIELDS else irs.parse_leading_number_of_malformed_row(fields)
+                whole = fields if len(fields) == _FIELDS else irs.find_leading_numbers_of_malformed_row(fields)
                 name = clean_text(fields[1]) if len(fields) == _FIELDS else ""
                 yield irs.build_rejected_row(
                     line, result, whole, file_index=place, entered_ein=clean_text(fields[0]), organisation_name=name

@@ -61,7 +61,7 @@ def _without_street(fields: list[str]) -> list[str]:
     return (
         fields[:_STREET] + fields[_STREET + 1 :]
         if len(fields) == _FIELDS
-        else irs.parse_leading_number_of_malformed_row(fields)
+        else irs.find_leading_numbers_of_malformed_row(fields)
     )
 
 

@@ -89,9 +89,9 @@ def _read_csv(
         table.set_key_column(columns[number.columns[0]], partial(_key, mapping))
     for row in table:
         if isinstance(row, RejectedRow):
-            yield row.line, row
+            yield row.line_number, row
         else:
-            yield row.line, {name: row.fields[at] for name, at in columns.items()}
+            yield row.line_number, {name: row.fields[at] for name, at in columns.items()}
 
 
 def _key(mapping: RegisterMapping, number: str) -> str | None:
@@ -99,9 +99,9 @@ def _key(mapping: RegisterMapping, number: str) -> str | None:
     for mark in mapping.members["number"].removed_text:
         number = number.replace(mark, "")
     checked = check_registry_number(mapping.registry, number)
-    if mapping.declared_registry and not mapping.declared_registry.accepts_number_key(checked.key or ""):
+    if mapping.declared_registry and not mapping.declared_registry.accepts_number_key(checked.number_key or ""):
         return None
-    return checked.key if checked.verdict == "ok" else None
+    return checked.number_key if checked.verdict == "ok" else None
 
 
 def _read_jsonl(
@@ -188,7 +188,7 @@ def _row(
         return RowWithoutNumber(line, file, name)
     key = _key(mapping, _text(record, mapping.members["number"]))
     checked = check_registry_number(mapping.registry, number)
-    if mapping.declared_registry and not mapping.declared_registry.accepts_number_key(checked.key or ""):
+    if mapping.declared_registry and not mapping.declared_registry.accepts_number_key(checked.number_key or ""):
         wrong = f"the number is not one of {mapping.registry} (its length or characters)"
     elif checked.verdict != "ok":
         wrong = f"the number is not one of {mapping.registry} ({checked.verdict.replace('_', ' ')})"
@@ -236,14 +236,20 @@ def _text(record: Mapping[str, _Value], taking: ColumnMapping) -> str:
     parts = [
         ", ".join(value) if isinstance(value := record.get(column, ""), list) else value for column in taking.columns
     ]
-    return taking.join_text.join(part for part in parts if part)
+    return taking.join_separator.join(part for part in parts if part)
 
 
 def _list(record: Mapping[str, _Value], taking: ColumnMapping) -> list[str]:
     found: list[str] = []
     for column in taking.columns:
         value = record.get(column, "")
-        texts = value if isinstance(value, list) else value.split(taking.split_text) if taking.split_text else [value]
+        texts = (
+            value
+            if isinstance(value, list)
+            else value.split(taking.split_separator)
+            if taking.split_separator
+            else [value]
+        )
         found += [text.strip() for text in texts if text.strip() and text.strip() not in found]
     return found
 
@@ -303,7 +309,7 @@ def _fact(record: Mapping[str, _Value], taking: ColumnMapping, reading: ValueRea
         return f"{day:%Y-%m-%d}" if day else None
     if taking.true_values:
         return _flag(record, taking, reading)
-    if taking.split_text or any(isinstance(record.get(column), list) for column in taking.columns):
+    if taking.split_separator or any(isinstance(record.get(column), list) for column in taking.columns):
         return _list(record, taking)
     return _text(record, taking)
 

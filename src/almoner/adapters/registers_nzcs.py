@@ -85,7 +85,7 @@ def _read_csv(file: SourceFile, place: int) -> Iterator[SourceRow]:
         if isinstance(row, RejectedRow):
             yield row
         else:
-            yield from _row(row.line, {name: row.fields[at] for name, at in columns.items()}, place, reading)
+            yield from _row(row.line_number, {name: row.fields[at] for name, at in columns.items()}, place, reading)
 
 
 def _read_json(file: SourceFile, place: int) -> Iterator[SourceRow]:

@@ -101,14 +101,16 @@ def _read_rows(table: DelimitedTable, place: int, part: str) -> Iterator[SourceR
         if key is None:
             reading.discard_unreadable_values()
             name = registers_uk.clean_name(reported["Charity Name"])
-            yield RejectedRow(row.line, "Charity Number is not SC and six digits", "", place, name=name)
+            yield RejectedRow(
+                row.line_number, "Charity Number is not SC and six digits", "", place, organisation_name=name
+            )
             continue
         if not registers_uk.clean_name(reported["Charity Name"]):
             reading.discard_unreadable_values()
-            yield RejectedRow(row.line, "Charity Name is empty or damaged", key, place, key)
+            yield RejectedRow(row.line_number, "Charity Name is empty or damaged", key, place, key)
             continue
         yield _entry(key, part, reported, reading)
-        yield from reading.pop_unreadable_values(row.line)
+        yield from reading.pop_unreadable_values(row.line_number)
 
 
 def _entry(key: str, part: str, reported: Mapping[str, str], reading: ValueReader) -> RegisterEntry:

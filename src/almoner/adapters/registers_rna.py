@@ -94,7 +94,7 @@ class RnaReader:
                     yield row
                 else:
                     yield from _row(row, needed, optional, part, place, reading)
-                    yield from reading.pop_unreadable_values(row.line)
+                    yield from reading.pop_unreadable_values(row.line_number)
 
 
 def register_part_from_file_name(file_name: str) -> str:
@@ -111,14 +111,14 @@ def _row(
     number, title, old = reported["id"], reported["titre"], part.startswith("import")
     if not row.fields[needed[0]].strip():
         reading.discard_unreadable_values()
-        yield RowWithoutNumber(row.line, file, title)
+        yield RowWithoutNumber(row.line_number, file, title)
     elif wrong := _row_problem(number, title, reported["position"].upper(), old=old):
         reading.discard_unreadable_values()
         content, known = (
             format_rejected_row_content(id=redact_non_numeric_text(number), titre=title),
             _number(number, old=old),
         )
-        yield RejectedRow(row.line, wrong, content, file, known, title)
+        yield RejectedRow(row.line_number, wrong, content, file, known, title)
     else:
         yield from _build_entries(reported, part, reading)
 

@@ -29,7 +29,7 @@ Decode = Callable[[bytes], str]
 class TableRow(NamedTuple):
     """A row with its line number, and as many fields as the header."""
 
-    line: int
+    line_number: int
     fields: list[str]
 
 

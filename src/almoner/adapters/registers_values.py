@@ -121,7 +121,7 @@ def _date_of(year: int, month: int, day: int) -> datetime | None:
         return None
 
 
-def is_no_date(text: str) -> bool:
+def is_missing_date(text: str) -> bool:
     """Whether a text is how registers write an unknown date."""
     return not text or _NO_DAY.fullmatch(text) is not None
 
@@ -187,7 +187,7 @@ class ValueReader:
         """Read a date in any format; None if it is empty or unreadable."""
         if not text or (found := parse_date(text)) is not None:
             return found if text else None
-        if not is_no_date(text):
+        if not is_missing_date(text):
             self.report_unreadable_value(column, text)
         return None
 

@@ -22,7 +22,7 @@ class ClamdScanner:
         parts = urlsplit(url)
         self._host, self._port, self._path = parts.hostname, parts.port or _PORT, parts.path
 
-    async def find_malware(self, content: AsyncIterator[bytes]) -> str | None:
+    async def find_malware_name(self, content: AsyncIterator[bytes]) -> str | None:
         """The name of the malware found; None if the content is clean. Raises MalwareScannerUnavailable."""
         answer = await self._answer(b"zINSTREAM\0", content)
         verdict = answer.removeprefix("stream: ")

@@ -81,17 +81,17 @@ class StripeSavedPaymentMethods:
         self._mark = mark
         self._origin = origin
 
-    async def charge(self, charge: OffSessionCharge) -> ProviderPayment:
+    async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
         """Charge a saved card once, even after Stripe has forgotten the idempotency key (I6).
 
         Raises PaymentMethodGone, ProviderFailure.
         """
         try:
-            result = await self.find_charge(charge.reference, charge.customer) or to_provider_payment(
+            result = await self.find_charge(charge.reference, charge.customer_id) or to_provider_payment(
                 await self._charge(charge)
             )
         except NoSuchPayment:
-            raise PaymentMethodGone(charge.payment_method) from None
+            raise PaymentMethodGone(charge.payment_method_id) from None
         if result.money != charge.money or result.reference != charge.reference:
             raise ProviderFailure("Stripe returned a different charge")
         return result
@@ -100,8 +100,8 @@ class StripeSavedPaymentMethods:
         params: PaymentIntentCreateParams = {
             "amount": to_stripe_amount(charge.money),
             "currency": charge.money.currency.lower(),
-            "customer": charge.customer,
-            "payment_method": charge.payment_method,
+            "customer": charge.customer_id,
+            "payment_method": charge.payment_method_id,
             "allowed_payment_method_types": ["card"],
             "confirm": True,
             "off_session": "recurring",
@@ -109,19 +109,19 @@ class StripeSavedPaymentMethods:
             "metadata": {
                 REFERENCE_KEY: charge.reference,
                 DEPLOYMENT_KEY: self._mark,
-                _FIRST_PAYMENT_KEY: charge.first_payment,
+                _FIRST_PAYMENT_KEY: charge.first_payment_id,
             },
         }
         with translate_stripe_errors("a charge"):
             try:
                 answer = await self._line.client.v1.payment_intents.create_async(
-                    params, {"idempotency_key": charge.key}
+                    params, {"idempotency_key": charge.idempotency_key}
                 )
             except stripe.CardError as declined:
                 return _declined_intent(declined)
             except stripe.InvalidRequestError as error:
                 if error.param == "payment_method":
-                    raise PaymentMethodGone(charge.payment_method) from error
+                    raise PaymentMethodGone(charge.payment_method_id) from error
                 raise
         return parse_response(answer, OffSessionIntent)
 
@@ -163,7 +163,7 @@ class StripeSavedPaymentMethods:
         except NoSuchPayment:
             return None
         found = to_saved_payment_method(parse_response(answer, PaymentMethod))
-        return found if found is not None and found.customer == customer_id else None
+        return found if found is not None and found.customer_id == customer_id else None
 
     async def delete_customer(self, customer_id: str) -> None:
         """Delete a customer with the saved card. Raises ProviderFailure."""
@@ -180,15 +180,15 @@ class StripeSavedPaymentMethods:
         marks = {
             REFERENCE_KEY: setup_request.reference,
             DEPLOYMENT_KEY: self._mark,
-            AGREEMENT_KEY: setup_request.save_for.version,
+            AGREEMENT_KEY: setup_request.future_use_consent.text_version,
         }
         params: SessionCreateParams = {
             "mode": "setup",
             "currency": setup_request.currency.lower(),
             "allowed_payment_method_types": ["card"],
             "customer_creation": "always",
-            "customer_email": setup_request.save_for.email,
-            "custom_text": {"submit": {"message": setup_request.save_for.text}},
+            "customer_email": setup_request.future_use_consent.email,
+            "custom_text": {"submit": {"message": setup_request.future_use_consent.text}},
             "client_reference_id": setup_request.reference,
             "metadata": marks,
             "setup_intent_data": {"metadata": marks, "description": setup_request.description},
@@ -199,7 +199,7 @@ class StripeSavedPaymentMethods:
         }
         with translate_stripe_errors("a new setup"):
             answer = await self._line.client.v1.checkout.sessions.create_async(
-                params, {"idempotency_key": setup_request.key}
+                params, {"idempotency_key": setup_request.idempotency_key}
             )
         return self._setup(parse_response(answer, SetupSession))
 
@@ -245,7 +245,7 @@ def to_provider_payment(intent: OffSessionIntent) -> ProviderPayment:
         intent.metadata.get(REFERENCE_KEY, ""),
         1,
         intent.livemode,
-        ours=not any((intent.on_behalf_of, intent.transfer_data, intent.application)),
+        goes_to_our_account=not any((intent.on_behalf_of, intent.transfer_data, intent.application)),
         decline=_decline(intent) if status is ProviderStatus.FAILED else None,
         succeeded_at=datetime.fromtimestamp(intent.created, UTC) if paid else None,
     )

@@ -11,12 +11,12 @@ from typing import Final
 
 from almoner.adapters.watchlist_values import (
     EntityBuilder,
+    build_rejected_entry,
     open_table,
     parse_country_code,
     parse_date,
     parse_years,
     read_rows,
-    rejected_row,
 )
 from almoner.screening.watchlists.domain import Category, Kind, ListedEntity, ListedName, NameKind, RejectedEntry
 
@@ -44,7 +44,7 @@ class UkSanctionsReader:
     is_format_unverified = True
     min_entries = 1_000
 
-    def published_at(self, files: Sequence[Path]) -> datetime | None:
+    def find_publication_time(self, files: Sequence[Path]) -> datetime | None:
         """The date in the first line: ``Report Date: 08-Oct-2026``."""
         for file in files:
             with open_table(file) as lines:
@@ -62,7 +62,7 @@ class UkSanctionsReader:
             for line, row in read_rows(file, _UK_NEEDED, lines_before_header=1, list_title=self.title):
                 key, name = row["Unique ID"], " ".join(filter(None, (row[part] for part in _UK_NAMES)))
                 if not key or not name:
-                    yield rejected_row(
+                    yield build_rejected_entry(
                         f"{file.name}, line {line}", "the row has no number, or no name", row, key or None
                     )
                     continue
@@ -99,7 +99,7 @@ class EuSanctionsReader:
     is_format_unverified = True
     min_entries = 1_000
 
-    def published_at(self, files: Sequence[Path]) -> datetime | None:
+    def find_publication_time(self, files: Sequence[Path]) -> datetime | None:
         """The publication date, from the rows of the file."""
         for file in files:
             for _, row in read_rows(file, _EU_NEEDED, delimiter=";", list_title=self.title):
@@ -113,7 +113,7 @@ class EuSanctionsReader:
         for file in files:
             for line, row in read_rows(file, _EU_NEEDED, delimiter=";", list_title=self.title):
                 if not (key := row["Entity_LogicalId"]):
-                    yield rejected_row(f"{file.name}, line {line}", "the row has no number", row)
+                    yield build_rejected_entry(f"{file.name}, line {line}", "the row has no number", row)
                     continue
                 kind = _EU_KINDS.get(row["Entity_SubjectType"], "unknown")
                 _add_eu_row(entries.setdefault(key, EntityBuilder(key, kind)), row)

@@ -98,7 +98,7 @@ def _sort_rows(file: Path, reported: _OfacFileSet) -> None:
             if problem := _row_problem(cells, lines_of_row, width):
                 # A quotation mark without its pair may hide rows of other entries.
                 key = cells[0] if lines_of_row == 1 and cells[0].isdigit() else None
-                reported.bad.append(RejectedEntry(f"{file.name}, row {number}", problem, key, is_part=True))
+                reported.bad.append(RejectedEntry(f"{file.name}, row {number}", problem, key, is_possibly_partial=True))
                 continue
             width = len(cells)
             if width == _ENTRIES:

@@ -47,7 +47,9 @@ class OperatorWatchlistReader:
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """Read the entries. Raises WatchlistImportRefused."""
         for file in files:
-            for line, row in read_rows(file, _OWN_NEEDED, list_title="an operator's own findings", is_handmade=True):
+            for line, row in read_rows(
+                file, _OWN_NEEDED, list_title="an operator's own findings", is_from_spreadsheet=True
+            ):
                 row["kind"] = row["kind"].casefold()
                 row["category"] = _CATEGORIES.get(row["category"].casefold(), row["category"])
                 problems = list(_row_problems(row))

@@ -43,7 +43,7 @@ class UnSanctionsReader:
     is_format_unverified = False
     min_entries = 500
 
-    def published_at(self, files: Sequence[Path]) -> datetime | None:
+    def find_publication_time(self, files: Sequence[Path]) -> datetime | None:
         """When the list was generated; None if it does not say so. Raises WatchlistImportRefused."""
         for file in files:
             for element in _read_elements(file, "start"):

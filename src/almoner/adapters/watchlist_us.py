@@ -12,11 +12,11 @@ from typing import Final
 
 from almoner.adapters.watchlist_values import (
     EntityBuilder,
+    build_rejected_entry,
     parse_country_code,
     parse_date,
     parse_years,
     read_rows,
-    rejected_row,
 )
 from almoner.screening.watchlists.domain import (
     Category,
@@ -59,7 +59,7 @@ class DeniedPersonsReader:
         for file in files:
             for line, row in read_rows(file, _DENIED, delimiter="\t", list_title=self.title):
                 if not row["Name"]:
-                    yield rejected_row(f"{file.name}, line {line}", "the row has no name", row)
+                    yield build_rejected_entry(f"{file.name}, line {line}", "the row has no name", row)
                     continue
                 key = row["Name"].upper()[:200]
                 one = entries.setdefault(key, EntityBuilder(key, "unknown", [ListedName(row["Name"], "primary")]))

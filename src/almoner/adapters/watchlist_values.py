@@ -132,7 +132,7 @@ def read_rows(
     delimiter: str = ",",
     lines_before_header: int = 0,
     list_title: str = "",
-    is_handmade: bool = False,
+    is_from_spreadsheet: bool = False,
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table with a header, stripped, each with its first line.
 
@@ -140,18 +140,18 @@ def read_rows(
 
     Raises WatchlistImportRefused without a required column.
 
-    ``lines_before_header``: lines before the header. ``is_handmade``: the delimiter is a spreadsheet's, and the names
-    of columns, which are in lower case, may be in any case.
+    ``lines_before_header``: lines before the header. ``is_from_spreadsheet``: the delimiter is a spreadsheet's, and the
+    names of columns, which are in lower case, may be in any case.
     """
     with open_table(file) as opened:
         passed, lines = lines_before_header, iter(opened)
         for _ in range(lines_before_header):
             next(lines, None)
-        if is_handmade:
+        if is_from_spreadsheet:
             passed, delimiter, lines = _with_delimiter(lines)
         table = csv.reader(lines, delimiter=delimiter)
         try:
-            header = [cell.strip().casefold() if is_handmade else cell.strip() for cell in next(table, [])]
+            header = [cell.strip().casefold() if is_from_spreadsheet else cell.strip() for cell in next(table, [])]
             missing = [name for name in required_columns if name not in header]
             if missing:
                 raise WatchlistImportRefused(
@@ -184,9 +184,9 @@ def _with_delimiter(lines: Iterator[str]) -> tuple[int, str, Iterator[str]]:
     return 0, max(_DELIMITERS, key=first.count), chain([first], lines)
 
 
-def rejected_row(place: str, reason: str, row: Mapping[str, str], key: str | None = None) -> RejectedEntry:
+def build_rejected_entry(location: str, reason: str, row: Mapping[str, str], key: str | None = None) -> RejectedEntry:
     """A row of a table with several rows per entry that cannot be read. An empty one may be of any entry."""
-    return RejectedEntry(place, reason, key, is_part=not any(row.values()))
+    return RejectedEntry(location, reason, key, is_possibly_partial=not any(row.values()))
 
 
 def _has_surplus(cells: Sequence[str], columns: int, width: int) -> bool:

@@ -46,7 +46,7 @@ async def set_contact(
         raise typer.BadParameter(f"'{email}' is not an email address")
     organisation_id = parse_id(tx, "organisation", organisation)
     try:
-        asked = await service.set_official_contact_and_review_agents(
+        asked = await service.set_official_contact_and_enqueue_reviews(
             tx, OfficialContact(organisation_id, email, where), caller.id
         )
     except NotFound:

@@ -37,7 +37,7 @@ _TO_BEGIN: Final = timedelta(hours=2)
 
 
 def _scope(ids: RecordIdCodec, partner: str) -> UUID:
-    scope = audit_heads.scope_from_name(ids, partner)
+    scope = audit_heads.audit_scope_from_name(ids, partner)
     if scope is None:
         raise NoSuchPartner(partner)
     return scope
@@ -79,7 +79,7 @@ def verify_log(
         return [await _proved(db, scope, there, started_at=scope in started) for scope in scopes]
 
     proofs = run_with_database(prove)
-    broken = sum(proof.broken is not None for proof in proofs)
+    broken = sum(proof.chain_error is not None for proof in proofs)
     entries = sum(proof.entry_count for proof in proofs)
     if gone and entries:
         broken += 1
@@ -101,16 +101,16 @@ async def _started(db: Database) -> set[UUID]:
 
 async def _proved(db: Database, scope: UUID, folder: Path | None, *, started_at: bool) -> ChainVerification:
     line, started = ProgressLine(), time.monotonic()
-    name = audit_heads.scope_name(db.deployment.ids, scope)
+    name = audit_heads.audit_scope_name(db.deployment.ids, scope)
 
     def report(entries: int) -> None:
         line.show(f"{name}: {entries:,} entries, {entries / max(time.monotonic() - started, 0.001):,.0f} per second")
 
     proof = await audit_verification.verify_chain(db, scope, folder, report, fail_if_missing=started_at)
     line.clear()
-    seen = f"{proof.entry_count:,} entries, {proof.signed_head_count:,} signed heads, head {proof.head.hex()[:16]}"
+    seen = f"{proof.entry_count:,} entries, {proof.signed_head_count:,} signed heads, head {proof.head_hash.hex()[:16]}"
     waiting = f", {proof.unchained_entry_count:,} waiting" if proof.unchained_entry_count else ""
-    typer.echo(f"{name}  {seen}{waiting}: " + (f"BROKEN ({proof.broken})" if proof.broken else "OK"))
+    typer.echo(f"{name}  {seen}{waiting}: " + (f"BROKEN ({proof.chain_error})" if proof.chain_error else "OK"))
     return proof
 
 
@@ -158,7 +158,7 @@ async def sign_entries(database: Database) -> str:
     while await chainer.run_batch():
         pass
     async with database.write() as tx:
-        while await audit_heads.sign_grown_chain_heads(tx):
+        while await audit_heads.sign_heads_of_grown_chains(tx):
             pass
     exported, more = 0, 1
     while more:

@@ -19,8 +19,8 @@ from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
     BankLine,
     BankStatement,
+    BankStatementError,
     MissingProviderPayout,
-    StatementError,
     StatementGap,
     UnreconciledLineReason,
 )
@@ -76,7 +76,7 @@ async def import_statement(
         )
 
     def report(looked: StatementImportProgress) -> None:
-        line.show(f"{looked.open_line_count:,} lines checked, {looked.lines_per_second:,.0f} per second")
+        line.show(f"{looked.checked_line_count:,} lines checked, {looked.lines_per_second:,.0f} per second")
 
     looked = await bank_statements_flows.import_statements(
         database, content, form, own_accounts=own, imported_by=officer.id, on_finished=record, on_progress=report
@@ -85,10 +85,10 @@ async def import_statement(
         gaps = len(await bank_statements.list_statement_gaps(tx, bank_statements.PAGE_SIZE))
     line.clear()
     new = f"{looked.new_statement_count:,} new statement{'' if looked.new_statement_count == 1 else 's'}"
-    parts = [f"{new}. {looked.open_line_count:,} unmatched lines checked, {looked.matched_line_count:,} matched."]
-    if looked.open_line_count > looked.matched_line_count:
+    parts = [f"{new}. {looked.checked_line_count:,} unmatched lines checked, {looked.matched_line_count:,} matched."]
+    if looked.checked_line_count > looked.matched_line_count:
         parts.append(
-            f"{looked.open_line_count - looked.matched_line_count:,} need review: see `almoner bank-statements lines`."
+            f"{looked.checked_line_count - looked.matched_line_count:,} need review: see `almoner bank-statements lines`."
         )
     if gaps:
         missing = "A statement is" if gaps == 1 else f"{gaps:,} statements are"
@@ -118,13 +118,17 @@ async def list_lines(
 
 def _row(tx: Tx, line: BankLine) -> list[object]:
     moved = line.movement
-    why = _unreconciled_reason(line.reason, line.booking_error) if line.reason else line.matched_as
+    why = (
+        _unreconciled_reason(line.unreconciled_reason, line.booking_error)
+        if line.unreconciled_reason
+        else line.matched_as
+    )
     amount = f"{format_decimal(moved.amount_minor, moved.currency)} {moved.currency}"
     reported = (moved.counterparty, (moved.reference_search_text or "")[:60] or None, line.status, why)
     return [
         tx.ids.encode(_TYPE, line.id),
         line.account,
-        f"{(tx.now - line.since).days} d",
+        f"{(tx.now - line.imported_at).days} d",
         moved.booked_on,
         amount,
         *reported,
@@ -154,7 +158,15 @@ async def list_gaps(tx: Tx, limit: Limit = 50) -> Table:
 def _gap(tx: Tx, one: StatementGap) -> list[object]:
     opens = f"{format_decimal(one.opening_minor, one.currency)} {one.currency}"
     named = tx.ids.encode(_STATEMENT, one.id)
-    return [named, one.account, one.reference, one.data_date, opens, f"{(tx.now - one.since).days} d", one.explanation]
+    return [
+        named,
+        one.account,
+        one.statement_reference,
+        one.statement_date,
+        opens,
+        f"{(tx.now - one.imported_at).days} d",
+        one.explanation,
+    ]
 
 
 @commands.command("explain")
@@ -183,7 +195,7 @@ async def explain_discrepancy(
                 tx, parse_id(tx, _STATEMENT, discrepancy), note=note.strip(), explained_by=caller.id
             )
     except NotFound:
-        raise StatementError(
+        raise BankStatementError(
             f"{discrepancy} does not exist or needs no explanation: see `almoner bank-statements gaps` and "
             "`provider-payouts`."
         ) from None
@@ -212,7 +224,7 @@ def _report(tx: Tx, one: MissingProviderPayout) -> list[object]:
     return [
         f"{one.provider}/{paid.reference}",
         one.settled_on,
-        f"{(tx.now - one.since).days} d",
+        f"{(tx.now - one.imported_at).days} d",
         amount,
         one.explanation,
     ]
@@ -249,7 +261,7 @@ async def match_line(
     try:
         await _assign(tx, _id(tx, line), kind, thing, caller.id)
     except NotFound:
-        raise StatementError(f"Line {line} or record {thing} does not exist.") from None
+        raise BankStatementError(f"Line {line} or record {thing} does not exist.") from None
     await caller.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.assigned", line, **given)
     return f"{line} has been matched to {thing}."
 
@@ -279,7 +291,7 @@ async def dismiss_line(tx: Tx, caller: CommandCaller, line: LineId, note: Note) 
     try:
         await bank_statements.dismiss_line(tx, _id(tx, line), note=note.strip(), dismissed_by=caller.id)
     except NotFound:
-        raise StatementError(f"There is no line {line}.") from None
+        raise BankStatementError(f"There is no line {line}.") from None
     return f"{line} has been dismissed."
 
 
@@ -294,7 +306,7 @@ async def reopen_line(tx: Tx, caller: CommandCaller, line: LineId, note: Note) -
     try:
         await bank_statements.reopen_line(tx, _id(tx, line), note=note.strip(), reopened_by=caller.id)
     except NotFound:
-        raise StatementError(f"There is no line {line}.") from None
+        raise BankStatementError(f"There is no line {line}.") from None
     return f"{line} is open again."
 
 

@@ -59,7 +59,7 @@ class CommandCaller:
         """Record the action of the command in the audit log, in the same transaction."""
         given: Details | None = details or None
         await audit.record_entry(
-            tx, audit_scope_id, self.actor, action, subject, ip_address=self.audit_context.address, details=given
+            tx, audit_scope_id, self.actor, action, subject, ip_address=self.audit_context.ip_address, details=given
         )
 
 

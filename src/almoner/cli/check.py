@@ -15,7 +15,7 @@ from almoner.nonprofits.registers import checks as registers_checks
 from almoner.platform.business_clock import BusinessClock
 from almoner.platform.crypto import Vault
 from almoner.platform.database import inspection, pooler_check
-from almoner.platform.database.copy_detection import LIVE_VERDICTS, CopyFinding
+from almoner.platform.database.copy_detection import LIVE_VERDICTS, DatabaseCopyCheckResult
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability import selfcheck
 from almoner.platform.observability.deployment_checks import CheckResult, Probe, Status, run_probes
@@ -116,7 +116,7 @@ def _unusable_files(given: Settings, clock: BusinessClock) -> list[str]:
     problems: list[str] = []
     receivers = settings.build_deployment(given, clock).outbound_address_policy
     for read in (
-        lambda: providers.own_bank_accounts(given),
+        lambda: providers.load_bank_accounts_by_currency(given),
         lambda: providers.giving_link_disclosures(given),
         lambda: sources.parse_register_schedule(given, receivers),
         lambda: sources.parse_watchlist_schedule(given, receivers),
@@ -179,7 +179,9 @@ def _data_results(results: list[CheckResult]) -> list[CheckResult]:
     if any(one.name in ("database", "database rights", "master key") and one.status == "failed" for one in results):
         return [CheckResult("registers and watchlists", "skipped", "the database cannot be used")]
 
-    async def run_data_checks(database: Database, found: CopyFinding) -> tuple[selfcheck.SelfcheckOutcome, str]:
+    async def run_data_checks(
+        database: Database, found: DatabaseCopyCheckResult
+    ) -> tuple[selfcheck.SelfcheckOutcome, str]:
         return await selfcheck.run_selfcheck(database, _DATA), found.verdict
 
     outcome, verdict = run_with_copy_detection(run_data_checks)

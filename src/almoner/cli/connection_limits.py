@@ -64,9 +64,9 @@ class ConnectionLimits:
 
     max_connections: int
     max_connections_per_address: int
-    head_bytes: int = 32 * 1024
-    head_timeout_seconds: float = 10.0
-    body_rate: int = 1000
+    max_header_bytes: int = 32 * 1024
+    header_timeout_seconds: float = 10.0
+    min_body_bytes_per_second: int = 1000
 
     @classmethod
     def from_open_file_limit(cls) -> Self:
@@ -226,14 +226,14 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
         if self.since is None:
             self.since, self._resting_since = self.loop.time(), None
         self._received += len(data)
-        if self._aimless + len(data) < self._limits.head_bytes and not self._refused:
+        if self._aimless + len(data) < self._limits.max_header_bytes and not self._refused:
             self._feed(data)  # nearly always
             return
         while data and not self._refused and not self.transport.is_closing():
-            part = data[: self._limits.head_bytes - self._aimless]
+            part = data[: self._limits.max_header_bytes - self._aimless]
             self._feed(part)
             data = data[len(part) :]
-            if self._aimless >= self._limits.head_bytes:
+            if self._aimless >= self._limits.max_header_bytes:
                 self._refuse(RequestHeadersTooLarge())
 
     def _feed(self, data: bytes) -> None:
@@ -323,13 +323,16 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
         unread = self.transport.get_write_buffer_size()
         if not unread or unread != self._unread[0]:
             self._unread = (unread, now)
-        elif now - self._unread[1] >= _SLOW_READERS * self._limits.head_timeout_seconds:
+        elif now - self._unread[1] >= _SLOW_READERS * self._limits.header_timeout_seconds:
             return True
-        if self.since is None or now - self.since < self._limits.head_timeout_seconds:
+        if self.since is None or now - self.since < self._limits.header_timeout_seconds:
             return False
         if self._in_body:
             held_up = self.flow.read_paused or self.cycle.waiting_for_100_continue or self.cycle.response_complete
-            enough = held_up or self._received >= self._limits.head_timeout_seconds * self._limits.body_rate
+            enough = (
+                held_up
+                or self._received >= self._limits.header_timeout_seconds * self._limits.min_body_bytes_per_second
+            )
         else:
             enough = self.is_busy  # the next request's head, while a response is under way
         if enough:

@@ -16,7 +16,7 @@ from almoner.kit.time import SystemClock
 from almoner.platform import business_clock
 from almoner.platform.business_clock import BusinessClock
 from almoner.platform.database import copy_detection, key_check, transactions
-from almoner.platform.database.copy_detection import CopyFinding
+from almoner.platform.database.copy_detection import DatabaseCopyCheckResult
 from almoner.platform.database.transactions import Database, Tx
 from almoner.settings import Settings, build_deployment
 
@@ -69,13 +69,13 @@ def run_with_database(function: Callable[[Database], Awaitable[Result]]) -> Resu
     Raises MigrationRefused if the database has a different schema version.
     """
 
-    async def inside(database: Database, _: CopyFinding) -> Result:
+    async def inside(database: Database, _: DatabaseCopyCheckResult) -> Result:
         return await function(database)
 
     return run_with_copy_detection(inside)
 
 
-def run_with_copy_detection(function: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
+def run_with_copy_detection(function: Callable[[Database, DatabaseCopyCheckResult], Awaitable[Result]]) -> Result:
     """Like ``run_with_database``, but also passes to the function whether the database is a restored copy."""
     with local.settings_with_local_services(settings.read_settings()) as complete:
         return asyncio.run(run_with_open_database(complete, function))
@@ -92,7 +92,7 @@ def run_in_transaction(function: Callable[[Tx], Awaitable[Result]]) -> Result:
 
 
 async def run_with_open_database(
-    completed_settings: Settings, function: Callable[[Database, CopyFinding], Awaitable[Result]]
+    completed_settings: Settings, function: Callable[[Database, DatabaseCopyCheckResult], Awaitable[Result]]
 ) -> Result:
     """Open the configured database and pass it to a function, together with whether the database is a restored copy."""
     (await migrations.connect_and_read_state(completed_settings.dsn)).ensure_usable()

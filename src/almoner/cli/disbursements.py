@@ -35,11 +35,11 @@ from almoner.giving.disbursing.disbursements.domain import (
     MAX_NOTE_LENGTH,
     MAX_REASON_LENGTH,
     Disbursement,
+    DisbursementConfirmation,
     DisbursementError,
     DisbursementRules,
     DisbursementStatus,
     DisbursementTotals,
-    PaymentConfirmation,
 )
 from almoner.giving.disbursing.disbursements.flows import DisbursementRunResult
 from almoner.giving.disbursing.remittances import service as remittances
@@ -74,22 +74,25 @@ async def run_disbursements(database: Database) -> Output:
         pass  # check the operator before sending anything
 
     async def record(tx: Tx, ran: DisbursementRunResult) -> None:
-        sent = sum(sums.disbursement_count for sums in ran.sent.values())
+        sent = sum(sums.disbursement_count for sums in ran.sent_totals_by_currency.values())
         await officer.record_audit_entry(
-            tx, DEPLOYMENT, "disbursements.run", "all", sent=sent, refused=len(ran.refused)
+            tx, DEPLOYMENT, "disbursements.run", "all", sent=sent, refused=len(ran.refused_disbursements)
         )
 
     ran = await disbursements_flows.run_disbursements(
-        database, read_disbursement_rules(), lambda ran: line.show(f"{ran.checked:,} disbursements checked"), record
+        database,
+        read_disbursement_rules(),
+        lambda ran: line.show(f"{ran.checked_count:,} disbursements checked"),
+        record,
     )
     line.clear()
-    parts: list[Part] = [] if ran.sent else ["Nothing was sent."]
+    parts: list[Part] = [] if ran.sent_totals_by_currency else ["Nothing was sent."]
     done = "Paid" if database.deployment.sandbox else "Sent"
-    parts += [f"{done}     {_in_words(sums)}" for sums in ran.sent.values()]
-    for (reason, _), sums in sorted(ran.waiting.items()):
+    parts += [f"{done}     {_in_words(sums)}" for sums in ran.sent_totals_by_currency.values()]
+    for (reason, _), sums in sorted(ran.waiting_totals_by_reason_and_currency.items()):
         parts.append(f"Waiting  {_in_words(sums)}: {reason.value}, {reason.description}")
     ids = database.deployment.ids
-    for one, stated in ran.refused:
+    for one, stated in ran.refused_disbursements:
         parts.append(ErrorOutput(f"The ledger rejected disbursement {ids.encode('disbursement', one)}: {stated}"))
     return parts
 
@@ -296,17 +299,17 @@ async def confirm(
 
 async def _payment_confirmation(
     tx: Tx, officer: CommandCaller, payout_id: UUID, note: str | None
-) -> PaymentConfirmation | str | None:
+) -> DisbursementConfirmation | str | None:
     """The confirmation to record, or None if the payment file is sufficient.
 
     A message if a second person must confirm.
     """
     needed = await payment_files.get_confirmation_requirement(tx, payout_id, _own_accounts())
-    if needed.operators_required == 0:
+    if needed.required_operator_count == 0:
         return None
     held, seen, alone = needed.disbursement, needed.fingerprint, needed.single_approval_limit_minor
-    if needed.operators_required == 1:
-        return PaymentConfirmation(officer.id, alone, note)
+    if needed.required_operator_count == 1:
+        return DisbursementConfirmation(officer.id, alone, note)
     if not note:
         raise DisbursementError(
             f"{format_amount(held.money)} is above the limit for one person. Use --note to say where you saw that the "
@@ -317,7 +320,7 @@ async def _payment_confirmation(
         tx, officer, "finance", "disbursements.confirm", shown, seen, note, held.partner_id
     )
     return (
-        PaymentConfirmation(agreed.decided_by, alone, agreed.note, agreed.second_approval)
+        DisbursementConfirmation(agreed.decided_by, alone, agreed.note, agreed.second_approval)
         if isinstance(agreed, ApprovedDecision)
         else agreed
     )

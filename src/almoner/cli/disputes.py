@@ -77,9 +77,9 @@ async def show(tx: Tx, dispute: DisputeId) -> Output:
         ("note", one.note),
     ]
     if one.loss:
-        facts.append(("absorbed by us", format_amount(one.loss.absorbed)))
-        facts.append(("already disbursed", "yes" if one.loss.disbursed else "no"))
-        facts.append(("recovered", format_amount(one.loss.recovered) if one.loss.recovered else None))
+        facts.append(("absorbed by us", format_amount(one.loss.absorbed_amount)))
+        facts.append(("already disbursed", "yes" if one.loss.was_disbursed else "no"))
+        facts.append(("recovered", format_amount(one.loss.recovered_amount) if one.loss.recovered_amount else None))
     return FieldList([(name, value) for name, value in facts if value is not None])
 
 

@@ -39,7 +39,12 @@ async def create_requests(database: Database) -> Output:
 
     async def record(tx: Tx, ran: InvoicingResult) -> None:
         await officer.record_audit_entry(
-            tx, DEPLOYMENT, "donation_requests.run", "all", made=len(ran.created_requests), waiting=ran.waiting_count
+            tx,
+            DEPLOYMENT,
+            "donation_requests.run",
+            "all",
+            made=len(ran.created_requests),
+            waiting=ran.uninvoiced_partner_currency_count,
         )
 
     ran = await donation_requests_flows.run_invoicing(database, record)
@@ -49,9 +54,9 @@ async def create_requests(database: Database) -> Output:
         f"for {made.donation_count:,} donations"
         for made in ran.created_requests
     ] or ["No donation requests are due."]
-    if ran.waiting_count:
+    if ran.uninvoiced_partner_currency_count:
         parts.append(
-            f"{ran.waiting_count:,} donation requests are waiting for the end of the period or for more donations."
+            f"{ran.uninvoiced_partner_currency_count:,} donation requests are waiting for the end of the period or for more donations."
         )
     return parts
 
@@ -183,7 +188,7 @@ async def apply_overpayment(
         await officer.record_audit_entry(tx, whose, "donation_request.overpayment_applied", payment, **paid)
 
     try:
-        part = await donation_requests_flows.apply_overpayment(
+        part = await donation_requests_flows.apply_overpayment_to_other_request(
             database, payment_id, request_id, note=note.strip(), decided_by=officer.id, on_recorded=record
         )
     except NotFound:

@@ -34,7 +34,7 @@ async def list_undeliverable(tx: Tx, limit: Limit = 50) -> Table:
                 iso_timestamp(one.created_at),
                 one.kind,
                 one.recipient,
-                "yes" if one.refused else "no",
+                "yes" if one.was_rejected else "no",
                 one.reason,
                 tx.ids.encode_or_none("partner", one.partner_id),
             ]

@@ -23,7 +23,7 @@ from almoner.giving.accounting.disputes.domain import DisputeError
 from almoner.giving.accounting.refunds.domain import RefundError
 from almoner.giving.accounting.settlements.domain import ImportInterrupted, LineNotDismissible, SettlementReportError
 from almoner.giving.accounting.suspense.domain import NoSuchUnallocatedPayment, UnallocatedPaymentError
-from almoner.giving.banking.bank_statements.domain import StatementError
+from almoner.giving.banking.bank_statements.domain import BankStatementError
 from almoner.giving.banking.payment_files.domain import PaymentFileError
 from almoner.giving.checkout.donation_requests.domain import DonationRequestError
 from almoner.giving.disbursing.disbursements.domain import DisbursementError
@@ -34,7 +34,7 @@ from almoner.giving.receipts.domain import DoneeError
 from almoner.kit.errors import Problem
 from almoner.migrations import MigrationRefused
 from almoner.nonprofits.registers.domain import ImportRefused
-from almoner.platform.audit.heads import ExportFailed
+from almoner.platform.audit.heads import AuditHeadExportFailed
 from almoner.platform.database.connections import ConnectionUnavailable
 from almoner.platform.database.key_check import WrongMasterKey
 from almoner.platform.database.pooler_check import PoolerNotSupported
@@ -47,7 +47,7 @@ _PRINTED_AS_IS = (
     GiftAidClaimError,
     PaymentFileError,
     DisputeError,
-    ExportFailed,
+    AuditHeadExportFailed,
     RefundError,
     DatabaseUnavailable,
     FetchRefused,
@@ -68,7 +68,7 @@ _PRINTED_AS_IS = (
     SettlementReportError,
     DonationRequestError,
     ReviewRefused,
-    StatementError,
+    BankStatementError,
     WatchlistImportRefused,
     WrongMasterKey,
 )

@@ -91,9 +91,9 @@ async def draft_claim(
         parts += [f"claim  {claim_id}", _sums(created.claim)]
     if created.expired_count:
         parts.append(f"{created.expired_count:,} donations are past HMRC's deadline and can no longer be claimed.")
-    if created.waiting:
+    if created.waiting_count:
         parts.append(
-            f"At least {created.waiting:,} donations must wait for the next claim, because this claim is full."
+            f"At least {created.waiting_count:,} donations must wait for the next claim, because this claim is full."
         )
     return parts
 
@@ -138,7 +138,7 @@ async def list_claims(tx: Tx, organisation: Charity = None, limit: Limit = 50) -
                 format_pounds(one.adjustment_minor),
                 format_pounds(one.hmrc_payment_minor),
                 None if one.paid_minor is None else format_pounds(one.paid_minor),
-                one.reference,
+                one.hmrc_reference,
             ]
             for one in await gift_aid_claims.list_newest_claims(tx, whose, limit)
         ],
@@ -160,7 +160,7 @@ async def list_adjustments(tx: Tx, organisation: Charity = None, limit: Limit = 
                 tx.ids.encode("donation", one.donation_id),
                 tx.ids.encode(_TYPE, one.claim_id),
                 one.reason,
-                format_pounds(one.minor),
+                format_pounds(one.amount_minor),
                 format_pounds(one.remaining_minor),
                 iso_timestamp(one.created_at),
             ]
@@ -185,7 +185,9 @@ async def export_schedule(
     if out is not None:
         outputs.ensure_new_file(out)
     async with operator_transaction(database, "finance") as (tx, officer):
-        schedule = await _explain_unknown_claim(claim, gift_aid_claims.schedule_csv(tx, parse_id(tx, _TYPE, claim)))
+        schedule = await _explain_unknown_claim(
+            claim, gift_aid_claims.render_schedule_csv(tx, parse_id(tx, _TYPE, claim))
+        )
         await officer.record_audit_entry(tx, DEPLOYMENT, "gift_aid_claim.downloaded", claim)
     if out is None:
         return schedule.removesuffix("\n")

@@ -24,7 +24,7 @@ async def list_refusals(tx: Tx, limit: Limit = 50) -> Table:
     """List nonprofits that have opted out of giving links, newest first."""
     found = await giving_links.list_opt_outs(tx, limit)
     names = await organisations.load_display_names_by_id(tx, ALL_PARTNERS, [one.organisation_id for one in found])
-    by = await build_display_name_lookup(tx, [one.refused_by for one in found])
+    by = await build_display_name_lookup(tx, [one.recorded_by for one in found])
     return Table(
         ("organisation", "name", "since", "recorded by", "reason"),
         [
@@ -32,7 +32,7 @@ async def list_refusals(tx: Tx, limit: Limit = 50) -> Table:
                 tx.ids.encode("organisation", one.organisation_id),
                 names.get(one.organisation_id, ""),
                 one.recorded_at.date(),
-                by(one.refused_by),
+                by(one.recorded_by),
                 one.reason,
             ]
             for one in found

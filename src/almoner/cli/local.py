@@ -115,7 +115,7 @@ def settings_with_local_services(settings: Settings) -> Iterator[Settings]:
             master_key = settings.master_key or SecretStr(SandboxSecrets.load_or_create(settings.data_dir).master_key)
         yield settings.model_copy(update={"master_key": master_key})
     else:
-        with postgres.running_server(settings.data_dir, settings.pg_bin) as server:
+        with postgres.run_embedded_server(settings.data_dir, settings.pg_bin) as server:
             with postgres.folder_lock(server.cluster_folder):
                 own = SandboxSecrets.load_or_create(server.cluster_folder)
                 asyncio.run(_create_database_and_roles(server, own))
@@ -131,7 +131,9 @@ def settings_with_local_services(settings: Settings) -> Iterator[Settings]:
 async def keep_embedded_database_running(settings: Settings, stop: asyncio.Event) -> None:
     """Restart the embedded PostgreSQL server if it has stopped. Raises DatabaseUnavailable."""
     if settings.sandbox and settings.database_url is None:
-        await postgres.keep_server_running(settings.data_dir, settings.pg_bin, stop, settings.disk_reserve_bytes)
+        await postgres.keep_embedded_server_running(
+            settings.data_dir, settings.pg_bin, stop, settings.disk_reserve_bytes
+        )
 
 
 async def _create_database_and_roles(server: postgres.PostgresServer, own: SandboxSecrets) -> None:

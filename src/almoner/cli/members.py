@@ -235,9 +235,9 @@ def _columns(one: MembershipState) -> list[object]:
         person.user_name,
         person.display_name,
         ",".join(sorted(person.roles)) or None,
-        ",".join(sorted(one.granted)) or None,
+        ",".join(sorted(one.granted_roles)) or None,
         status,
-        iso_timestamp_or_none(one.invited_until),
+        iso_timestamp_or_none(one.invitation_expires_at),
         iso_timestamp(person.created_at),
     ]
 

@@ -211,7 +211,7 @@ async def two_person_approval(
         async with administrator_transaction(database) as (tx, officer):
             await operators.set_two_person_approval(tx, officer.audit_context, required=switch == OnOffSwitch.ON)
     async with database.read() as tx:
-        many = 2 if await operators.requires_two_person_approval(tx) else 1
+        many = 2 if await operators.is_two_person_approval_enabled(tx) else 1
     return f"Number of operators required to approve a verification or to release disbursements: {many}."
 
 

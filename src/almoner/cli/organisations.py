@@ -113,7 +113,7 @@ def reindex() -> None:
     line = ProgressLine()
 
     def report(now: ReindexReport) -> None:
-        line.show(f"{now.organisations:,} organisations, {now.repaired:,} repaired")
+        line.show(f"{now.checked_organisation_count:,} organisations, {now.repaired_organisation_count:,} repaired")
 
     async def run(database: Database) -> ReindexReport:
         who = await build_administrator_check(database)
@@ -122,9 +122,9 @@ def reindex() -> None:
 
         async def record(tx: Tx, done: ReindexReport) -> None:
             officer = await who(tx)
-            repaired = f"{done.repaired} organisations, {done.words} words"
+            repaired = f"{done.repaired_organisation_count} organisations, {done.corrected_word_count} words"
             await officer.record_audit_entry(
-                tx, DEPLOYMENT, "organisations.reindexed", repaired, bodies=done.organisations
+                tx, DEPLOYMENT, "organisations.reindexed", repaired, bodies=done.checked_organisation_count
             )
 
         return await organisations_flows.reindex_organisations(database, on_progress=report, record_audit=record)
@@ -132,8 +132,8 @@ def reindex() -> None:
     done = run_with_database(run)
     line.clear()
     typer.echo(
-        f"{done.organisations:,} organisations checked: "
-        f"{done.repaired:,} organisations and {done.words:,} words repaired."
+        f"{done.checked_organisation_count:,} organisations checked: "
+        f"{done.repaired_organisation_count:,} organisations and {done.corrected_word_count:,} words repaired."
     )
 
 

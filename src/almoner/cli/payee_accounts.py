@@ -96,7 +96,12 @@ async def _row(tx: Tx, one: PayeeAccount) -> list[object]:
         _SHOWN[one.status],
         f"{one.completed_review_count} of {one.required_review_count}",
     )
-    return [tx.ids.encode(_TYPE, one.id), organisation.effective_display_name, *facts, iso_timestamp(one.proposed.at)]
+    return [
+        tx.ids.encode(_TYPE, one.id),
+        organisation.effective_display_name,
+        *facts,
+        iso_timestamp(one.proposal_record.at),
+    ]
 
 
 @commands.command("show")
@@ -125,9 +130,9 @@ async def show(tx: Tx, account: AccountId) -> Output:
         ["also used by", ", ".join(tx.ids.encode("organisation", other) for other in others) or None],
     ]
     by = await build_display_name_lookup(
-        tx, [look.by for look in (one.proposed, one.first, one.second) if look] + [one.refused_by]
+        tx, [look.by for look in (one.proposal_record, one.first_review, one.second_review) if look] + [one.refused_by]
     )
-    looks = [("proposed", one.proposed), ("approved", one.first), ("approved", one.second)]
+    looks = [("proposed", one.proposal_record), ("approved", one.first_review), ("approved", one.second_review)]
     rows: list[list[object]] = [[iso_timestamp(look.at), what, by(look.by), look.note] for what, look in looks if look]
     if one.refused_by:
         rows.append([None, "rejected", by(one.refused_by), one.refused_note])
@@ -204,7 +209,9 @@ async def approve(
     The `bank_details` check of the nonprofit's verifications then succeeds.
     """
     one = await _find(tx, account)
-    await ensure_independent_operator(tx, caller, one.proposed.by, one.first.by if one.first else None)
+    await ensure_independent_operator(
+        tx, caller, one.proposal_record.by, one.first_review.by if one.first_review else None
+    )
     seen = await payee_bank_accounts.approve(
         tx, one.id, entered_account_number=number, note=note.strip(), approved_by=caller.id
     )

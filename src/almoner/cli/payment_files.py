@@ -65,7 +65,7 @@ async def list_files(tx: Tx, limit: Limit = 50) -> Table:
             [
                 tx.ids.encode(_TYPE, one.id),
                 format_amount(one.total),
-                one.payments,
+                one.payment_count,
                 one.execution_date,
                 one.status,
                 by(one.created_by),
@@ -169,7 +169,7 @@ async def show(tx: Tx, file: FileId) -> Output:
     found = await _find(tx, file)
     facts: list[list[object]] = [
         ["amount", format_amount(found.total)],
-        ["payments", found.payments],
+        ["payments", found.payment_count],
         ["execution date", found.execution_date],
         ["status", found.status],
         ["two approvals", "yes" if found.requires_second_approval else "no"],
@@ -267,9 +267,9 @@ async def import_status(
     reported = await payment_files_flows.import_status_report(
         database, content, imported_by=officer.id, on_finished=record
     )
-    if not reported.counts:
+    if not reported.outcome_counts:
         return "This report had already been imported. Nothing has changed."
-    stated = ", ".join(f"{count:,} {verdict.value}" for verdict, count in sorted(reported.counts.items()))
+    stated = ", ".join(f"{count:,} {verdict.value}" for verdict, count in sorted(reported.outcome_counts.items()))
     return [
         (
             f"The bank reports {stated}. "
@@ -306,11 +306,11 @@ async def _record(tx: Tx, officer: CommandCaller, action: str, file: PaymentFile
     facts = {
         **details,
         "amount": format_amount(file.total),
-        "payments": str(file.payments),
+        "payments": str(file.payment_count),
         "sha256": file.sha256.hex(),
     }
     await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.encode(_TYPE, file.id), **facts)
 
 
 def _payments(file: PaymentFile) -> str:
-    return f"{file.payments:,} payment{'' if file.payments == 1 else 's'}"
+    return f"{file.payment_count:,} payment{'' if file.payment_count == 1 else 's'}"

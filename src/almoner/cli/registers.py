@@ -210,10 +210,10 @@ async def show_status(tx: Tx) -> list[Part]:
     )  # fmt: skip
     parts: list[Part] = [Table(titles, [_status_row(one, tx.now) for one in sources])]
     for one in sources:
-        for load_id, at, reasons in one.quarantined:
+        for load_id, at, reasons in one.quarantined_imports:
             parts.append(f"In quarantine since {iso_timestamp(at)}: {tx.ids.encode(_LOAD, load_id)} of {one.source}")
             parts += [f"  - {reason}" for reason in reasons]
-    if any(one.quarantined for one in sources):
+    if any(one.quarantined_imports for one in sources):
         parts.append(
             "Download these files again and import them. If the files are correct although they look damaged, use "
             "`import --force`."
@@ -224,10 +224,10 @@ async def show_status(tx: Tx) -> list[Part]:
 def _status_row(one: SourceStatus, now: datetime) -> tuple[object, ...]:
     age = f"{(now - one.data_as_of).days} d" if one.data_as_of else "-"
     days = [f"{day:%Y-%m-%d}" if day else "-" for day in (one.data_as_of, one.oldest_data_as_of)]
-    active = one.active if one.lists else "-"
-    verified = "unverified" if one.unverified else "yes"
+    active = one.active_organisation_count if one.lists_organisations else "-"
+    verified = "unverified" if one.is_format_unverified else "yes"
     loaded = iso_timestamp_or_none(one.loaded_at) or "-"
-    counts = (one.parts, one.rows, active, loaded, len(one.quarantined))
+    counts = (one.part_count, one.row_count, active, loaded, len(one.quarantined_imports))
     return (one.source, one.registry_code, days[0], age, days[1], *counts, verified)
 
 
@@ -321,7 +321,7 @@ def roll_back(source: Source) -> None:
     )
 
 
-async def load_samples(database: Database) -> None:
+async def load_sample_registers(database: Database) -> None:
     """Load the included sample data into a sandbox that has no registers yet."""
     loaded = {load.source for load in await registers_flows.list_imports(database)}
     if loaded - _SAMPLE_FILES.keys():
@@ -341,7 +341,7 @@ async def load_samples(database: Database) -> None:
 def _loading(line: ProgressLine) -> Callable[[ImportProgress], None]:
     def report(progress: ImportProgress) -> None:
         left = f", {progress.seconds_left:.0f} s left" if progress.seconds_left is not None else ""
-        pace = f"{progress.rows:,} rows, {progress.rows_per_second:,.0f} rows/s, {progress.share:.0%}"
+        pace = f"{progress.rows_read:,} rows, {progress.rows_per_second:,.0f} rows/s, {progress.share_done:.0%}"
         line.show(f"{progress.stage}: {pace}{left}")
 
     return report

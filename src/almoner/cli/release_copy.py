@@ -11,7 +11,7 @@ from almoner.cli.database import run_with_copy_detection
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database import copy_detection
-from almoner.platform.database.copy_detection import CopyFinding
+from almoner.platform.database.copy_detection import DatabaseCopyCheckResult
 from almoner.platform.database.transactions import Database
 from almoner.platform.jobs import queue
 
@@ -34,7 +34,7 @@ def release_copy(
     copy replaces the original. If the original database is started again later, it is treated as the copy.
     """
 
-    async def release(database: Database, found: CopyFinding) -> str:
+    async def release(database: Database, found: DatabaseCopyCheckResult) -> str:
         if found.verdict in copy_detection.LIVE_VERDICTS:
             return "This database is not a copy, so there is nothing to activate."
         async with database.read() as tx:
@@ -49,7 +49,7 @@ def release_copy(
                 build_storage(settings.read_settings()), found.claim, found.stored_generation
             )
         async with database.write() as tx:
-            claim = await copy_detection.release_copy(tx, found, takes_over_files=takes_over)
+            claim = await copy_detection.release_database_copy(tx, found, takes_over_files=takes_over)
             details = {"why": found.verdict, "former": str(found.claim.id) if found.claim else None}
             await MACHINE.record_audit_entry(
                 tx, DEPLOYMENT, "deployment.release_copy", str(claim.id), **details, takes_over=takes_over
@@ -59,7 +59,7 @@ def release_copy(
     typer.echo(run_with_copy_detection(release))
 
 
-def _explanation_lines(found: CopyFinding, due: int) -> list[str]:
+def _explanation_lines(found: DatabaseCopyCheckResult, due: int) -> list[str]:
     claim, outside = found.claim, found.stored_generation
     lines = [f"This database is treated as a copy: {found.verdict}."]
     if claim is not None:

@@ -70,7 +70,7 @@ def _row(tx: Tx, one: Review, holder: str | None) -> list[object]:
     until = _clock(one.claimed_until) if holder else None
     partner = tx.ids.encode("partner", one.subject.partner_id)
     return [
-        _text(tx, one.subject), one.subject.kind, partner, ", ".join(one.reasons), _age(tx.now - one.asked_at), holder,
+        _text(tx, one.subject), one.subject.kind, partner, ", ".join(one.reasons), _age(tx.now - one.requested_at), holder,
         until,
     ]  # fmt: skip
 
@@ -136,7 +136,7 @@ async def _sections(tx: Tx, officer: CommandCaller, looked: ReviewDetails) -> li
 def _link(tx: Tx, document: Document) -> str | None:
     """The download URL of a document. None if the document was deleted or has not passed the malware scan."""
     readable = document.deleted_at is None and document.scan_status == "clean"
-    return documents.download_url(tx, document) if readable else None
+    return documents.build_download_url(tx, document) if readable else None
 
 
 async def _facts_of(tx: Tx, officer: CommandCaller, looked: ReviewDetails) -> list[list[object]]:
@@ -152,7 +152,7 @@ async def _facts_of(tx: Tx, officer: CommandCaller, looked: ReviewDetails) -> li
     rows += [[name, value] for name, value in shown.facts]
     if waits is not None:
         rows += [
-            ["open since", f"{iso_timestamp(waits.asked_at)} ({_age(tx.now - waits.asked_at)})"],
+            ["open since", f"{iso_timestamp(waits.requested_at)} ({_age(tx.now - waits.requested_at)})"],
             ["reasons", ", ".join(waits.reasons)],
             ["claimed by", f"{holder} until {_clock(looked.claimed_until)}"],
             ["rejection reasons", ", ".join(REVIEW_HANDLERS[subject.kind].reason_codes)],

@@ -19,7 +19,7 @@ from almoner.cli.allocation import limit_memory_arenas
 from almoner.cli.database import run_with_open_database
 from almoner.cli.serve import create_stop_and_skip_drain_events, open_server_sockets, prepare_settings, run_process
 from almoner.cli.terminal import exit_with_reason
-from almoner.platform.database.copy_detection import CopyFinding
+from almoner.platform.database.copy_detection import DatabaseCopyCheckResult
 from almoner.platform.database.transactions import Database, advisory_lock
 from almoner.platform.observability.log_lines import LogLineWriter
 from almoner.platform.observability.telemetry import Telemetry
@@ -98,10 +98,10 @@ def _prepare(settings: Settings, complete: Settings, file: Path) -> None:
         asyncio.run(run_with_open_database(complete, partial(_prepare_content, complete, file)))
 
 
-async def _prepare_content(complete: Settings, file: Path, db: Database, _: CopyFinding) -> None:
+async def _prepare_content(complete: Settings, file: Path, db: Database, _: DatabaseCopyCheckResult) -> None:
     async with advisory_lock(complete.dsn, "almoner run"):
-        await registers.load_samples(db)
-        await watchlists.load_sample(db)
+        await registers.load_sample_registers(db)
+        await watchlists.load_sample_watchlist(db)
         local.write_private_json(file, await demo.build_sandbox_content(db, demo.read_sandbox_file(file)))
 
 

@@ -65,16 +65,16 @@ async def import_settlement(
 
     settlement = await settlements_flows.import_report(database, provider, content, report, record)
     line.clear()
-    pace = settlement.lines / max(time.monotonic() - started, 0.001)
+    pace = settlement.line_count / max(time.monotonic() - started, 0.001)
     parts = [
         (
             f"{settlement.provider}'s report {settlement.reference} of {settlement.settled_on}: "
-            f"{settlement.lines:,} lines, {settlement.matched:,} booked, {settlement.exceptions:,} unmatched; "
+            f"{settlement.line_count:,} lines, {settlement.matched_count:,} booked, {settlement.unmatched_count:,} unmatched; "
             f"net {format_decimal(settlement.net_minor, settlement.currency)} {settlement.currency} "
             f"after fees of {format_decimal(settlement.fee_minor, settlement.currency)} ({pace:,.0f} rows/s)."
         )
     ]
-    if settlement.exceptions:
+    if settlement.unmatched_count:
         parts.append(
             "Run `almoner settlements unmatched` to list these lines. Almoner tries to match these lines again every "
             "night."
@@ -91,7 +91,7 @@ async def list_settlements(tx: Tx, limit: Limit = 50) -> Output:
     for found in await settlements.sum_unmatched_lines_by_currency(tx):
         net = f"{format_decimal(found.net_minor, found.currency)} {found.currency}"
         parts.append(
-            f"{net} from {found.lines:,} unmatched lines has reached the bank but has not been booked: see `almoner "
+            f"{net} from {found.line_count:,} unmatched lines has reached the bank but has not been booked: see `almoner "
             "settlements unmatched`."
         )
     return parts
@@ -102,7 +102,7 @@ def _row(found: Settlement) -> list[object]:
         format_decimal(found.fee_minor, found.currency),
         f"{format_decimal(found.net_minor, found.currency)} {found.currency}",
     )
-    counts = (found.lines, found.matched, found.exceptions)
+    counts = (found.line_count, found.matched_count, found.unmatched_count)
     return [found.provider, found.reference, found.settled_on, iso_timestamp(found.imported_at), *counts, *sums]
 
 
@@ -153,9 +153,17 @@ async def dismiss_line(
 
 
 def _unreconciled(tx: Tx, one: UnreconciledItem) -> list[object]:
-    money = f"{format_decimal(one.minor, one.currency)} {one.currency}"
+    money = f"{format_decimal(one.amount_minor, one.currency)} {one.currency}"
     what, see = _UNRECONCILED[one.kind]
-    return [_age(tx, one.since), what, one.provider_or_account, one.name, money, one.reason, f"almoner {see}"]
+    return [
+        _age(tx, one.imported_at),
+        what,
+        one.provider_or_account,
+        one.display_name,
+        money,
+        one.reason,
+        f"almoner {see}",
+    ]
 
 
 def _age(tx: Tx, since: datetime) -> str:
@@ -165,7 +173,11 @@ def _age(tx: Tx, since: datetime) -> str:
 
 def _unmatched(tx: Tx, unbooked: UnmatchedSettlementLine) -> list[object]:
     stored = unbooked.stored_line
-    line, old = stored.line, _age(tx, stored.since)
+    line, old = stored.line, _age(tx, stored.imported_at)
     sums = (format_amount(line.gross), format_amount(line.fee))
-    why = (stored.reason, stored.reason.explanation if stored.reason else None, unbooked.booked_in_report_reference)
-    return [old, stored.provider, unbooked.report_reference, line.kind, line.payment, *sums, *why]
+    why = (
+        stored.mismatch_reason,
+        stored.mismatch_reason.explanation if stored.mismatch_reason else None,
+        unbooked.booked_in_report_reference,
+    )
+    return [old, stored.provider, unbooked.report_reference, line.kind, line.provider_payment_id, *sums, *why]

@@ -86,7 +86,7 @@ async def set_provider(
 async def show_provider(tx: Tx, partner: PartnerId) -> Output:
     """Show a partner's SSO settings and redirect URL."""
     scope = await get_partner(tx, partner)
-    return _provider_fields(await sso.find(tx, scope), sso.redirect_uri(tx, scope))
+    return _provider_fields(await sso.find_provider(tx, scope), sso.redirect_uri(tx, scope))
 
 
 @commands.command("test")
@@ -131,7 +131,7 @@ async def unlink_member(tx: Tx, caller: CommandCaller, partner: PartnerId, membe
     """
     scope = await get_partner(tx, partner)
     person = await people.get(tx, member_realm(scope), await get_member_id(tx, scope, member))
-    issuers = [one.issuer for one in await identities.list_by_person(tx, person)]
+    issuers = [one.issuer for one in await identities.list_linked_accounts(tx, person)]
     await identities.unlink_accounts(tx, person, caller.audit_context)
     gone = f"can no longer sign in with {', '.join(issuers)}" if issuers else "is not linked to a provider"
     return sanitise_for_terminal(f"{person.user_name} {gone}.")

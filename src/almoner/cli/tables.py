@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from almoner.cli import outputs
-from almoner.kit.text import columns_in_terminal, sanitise_for_terminal
+from almoner.kit.text import count_terminal_columns, sanitise_for_terminal
 
 MAX_ROWS: Final = 1_000_000
 Limit = Annotated[int, typer.Option(min=1, max=MAX_ROWS, help="Maximum number of rows to show.")]
@@ -30,7 +30,7 @@ class Table:
     def print(self) -> None:
         """Print aligned columns, or one value per line if the terminal is too narrow."""
         lines = [list(self.titles), *([_cell(cell) for cell in row] for row in self.rows)]
-        widths = [max(columns_in_terminal(line[column]) for line in lines) for column in range(len(self.titles))]
+        widths = [max(count_terminal_columns(line[column]) for line in lines) for column in range(len(self.titles))]
         if self.rows and sum(widths) + 2 * (len(widths) - 1) > _terminal_width():
             for number, row in enumerate(self.rows):
                 if number:
@@ -106,7 +106,7 @@ def _cell(value: object) -> str:
 
 
 def _padded(cell: str, width: int) -> str:
-    return cell + " " * (width - columns_in_terminal(cell))
+    return cell + " " * (width - count_terminal_columns(cell))
 
 
 def _key(title: str) -> str:

@@ -48,11 +48,11 @@ async def list_unallocated_payments(
     """
     found = await suspense.list_newest(tx, sorted(UNALLOCATED_PAYMENT.states()) if every else _OPEN, limit)
     decided = await suspense.list_decisions(tx, [held.id for held in found])
-    by = await build_display_name_lookup(tx, [one.by for one in decided])
+    by = await build_display_name_lookup(tx, [one.decided_by for one in decided])
     titles = ("payment", "since", "reason", "amount", "status", "automatic decision", "provider payment")
     parts = [Table(titles, [_row(tx, held) for held in found])]
     if decided:
-        rows = [[*_decision(tx, one), by(one.by), one.note] for one in decided]
+        rows = [[*_decision(tx, one), by(one.decided_by), one.note] for one in decided]
         parts.append(Table(("payment", "decided at", "decision", "refund", "by", "note"), rows))
     return parts
 
@@ -69,10 +69,10 @@ def _status(held: UnallocatedPayment) -> str:
 
 def _decision(tx: Tx, one: UnallocatedPaymentDecision) -> list[object]:
     return [
-        tx.ids.encode(_TYPE, one.unallocated_id),
-        iso_timestamp(one.at),
+        tx.ids.encode(_TYPE, one.unallocated_payment_id),
+        iso_timestamp(one.decided_at),
         _DECISION.get(one.resolution, one.resolution),
-        one.provider_refund,
+        one.provider_refund_id,
     ]
 
 
@@ -114,7 +114,7 @@ async def apply_to_donation(tx: Tx, caller: CommandCaller, payment: PaymentId, n
     """
     noted = _checked(note)
     unallocated_payment_id = parse_id(tx, _TYPE, payment)
-    donation = await bank_transfers.apply_to_donation(tx, unallocated_payment_id, noted, caller.id)
+    donation = await bank_transfers.apply_unallocated_payment_to_donation(tx, unallocated_payment_id, noted, caller.id)
     return f"{payment} has been applied to {tx.ids.encode('donation', donation.id)}."
 
 

@@ -162,13 +162,15 @@ def _plain(value: object) -> str:
 
 async def _flagged(tx: Tx, flags: Sequence[VerificationFlag]) -> Rows:
     """A table of flags. Each reviewer who has cleared a flag has a row."""
-    by = await build_display_name_lookup(tx, [look.by for flag in flags for look in (flag.first, flag.second) if look])
+    by = await build_display_name_lookup(
+        tx, [look.by for flag in flags for look in (flag.first_review, flag.second_review) if look]
+    )
     rows: Rows = []
     for flag in flags:
         rows.append(
             [iso_timestamp(flag.raised_at), tx.ids.encode(FLAG, flag.id), flag.description, flag.status, None, None]
         )
-        looks = [look for look in (flag.first, flag.second) if look]
+        looks = [look for look in (flag.first_review, flag.second_review) if look]
         rows += [[iso_timestamp(look.at), None, None, None, by(look.by), look.note] for look in looks]
     return rows
 
@@ -218,13 +220,13 @@ async def _confirmation_rows(tx: Tx, one: MonetaryDonationVerification) -> Rows:
     by = await build_display_name_lookup(tx, [row.requested_by for row in known])
     return [
         [
-            iso_timestamp(row.asked_at),
+            iso_timestamp(row.requested_at),
             row.email or "deleted",
-            row.source,
+            row.contact_source,
             by(row.requested_by),
-            row.answer or ("replaced by a later request" if row.withdrawn else "none yet"),
+            row.answer or ("replaced by a later request" if row.is_withdrawn else "none yet"),
             iso_timestamp_or_none(row.answered_at),
-            ", ".join(part for part in (row.name, row.role) if part) or None,
+            ", ".join(part for part in (row.respondent_name, row.respondent_role) if part) or None,
         ]
         for row in known
     ]
@@ -245,7 +247,7 @@ async def list_flags(tx: Tx, limit: Limit = 50) -> Table:
         facts = (
             organisation.effective_display_name,
             flag.description,
-            "1 of 2" if flag.first else "0 of 2",
+            "1 of 2" if flag.first_review else "0 of 2",
             iso_timestamp(flag.raised_at),
         )
         rows.append([tx.ids.encode(FLAG, flag.id), tx.ids.encode(ID, one.id), *facts])
@@ -262,7 +264,7 @@ async def clear_flag(tx: Tx, caller: CommandCaller, flag: FlagId, note: Note) ->
     reported = _checked(note)
     try:
         known = await verifications.get_flag(tx, parse_id(tx, FLAG, flag))
-        await ensure_independent_operator(tx, caller, known.first.by if known.first else None)
+        await ensure_independent_operator(tx, caller, known.first_review.by if known.first_review else None)
         looked = await verifications.review_flag(tx, known.id, note=reported, reviewed_by=caller.id)
     except NotFound:
         raise typer.BadParameter(f"there is no flag {flag}") from None
@@ -279,13 +281,15 @@ async def clear_flag(tx: Tx, caller: CommandCaller, flag: FlagId, note: Note) ->
 async def _decision_rows(tx: Tx, history: list[RecordedDecision]) -> list[list[object]]:
     """A table of decisions. If two reviewers made a decision, each reviewer has a row."""
     by = await build_display_name_lookup(
-        tx, [who for one in history for who in (one.evidence.decided_by, one.evidence.second_by)]
+        tx, [who for one in history for who in (one.grounds.decided_by, one.grounds.second_by)]
     )
     rows: list[list[object]] = []
     for one in history:
-        rows.append([iso_timestamp(one.at), one.decision, one.reason, by(one.evidence.decided_by), one.evidence.note])
-        if one.evidence.second_by:
-            rows.append([None, None, None, by(one.evidence.second_by), one.evidence.second_note])
+        rows.append(
+            [iso_timestamp(one.decided_at), one.decision, one.reason, by(one.grounds.decided_by), one.grounds.note]
+        )
+        if one.grounds.second_by:
+            rows.append([None, None, None, by(one.grounds.second_by), one.grounds.second_note])
     return rows
 
 

@@ -149,7 +149,7 @@ async def show_status(database: Database) -> list[Part]:
     return parts
 
 
-async def load_sample(database: Database) -> None:
+async def load_sample_watchlist(database: Database) -> None:
     """Load the included sample list into a sandbox that has no watchlists yet."""
     async with database.read() as tx:
         if await watchlists.list_imports(tx, None, 1):

@@ -42,7 +42,7 @@ class ActionField:
     choices: Sequence[tuple[str, str]] = ()
     value: str = ""
     maxlength: int = 2000
-    linked: bool = False
+    takes_value_from_query: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class ConsoleAction:
     roles: frozenset[Role]
     describe: Callable[[Tx, SignedInRequest], Awaitable[ActionPage]]
     perform: Callable[[Tx, SignedInRequest, Mapping[str, str]], Awaitable[str]]
-    refusals: tuple[type[Exception], ...] = field(default=())
+    refusal_errors: tuple[type[Exception], ...] = field(default=())
     requires_reauthentication: bool = False
     limits: FormLimits = FORM_LIMITS
 
@@ -121,7 +121,7 @@ class ActionPages:
                 except NotFound:
                     raise
                 except Exception as error:
-                    if not isinstance(error, (OperatorActionDenied, Problem, *action.refusals)):
+                    if not isinstance(error, (OperatorActionDenied, Problem, *action.refusal_errors)):
                         raise
                     refused = (" ".join(error.reasons) or error.message) if isinstance(error, Problem) else str(error)
             async with self._context.db.write() as tx:
@@ -159,7 +159,7 @@ def is_preview_request(visitor: SignedInRequest) -> bool:
 
 def _initial(visitor: SignedInRequest, one: ActionField) -> str:
     """The initial value of a form field."""
-    return visitor.query.get(one.name, one.value)[: one.maxlength] if one.linked else one.value
+    return visitor.query.get(one.name, one.value)[: one.maxlength] if one.takes_value_from_query else one.value
 
 
 def _shown(visitor: SignedInRequest, one: ActionField) -> str:

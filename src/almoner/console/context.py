@@ -92,7 +92,7 @@ class ConsoleContext(PageContext):
     """
 
     services: ConsoleServices
-    counters: dict[str, Counter] = field(default_factory=dict)
+    pending_item_counters_by_path: dict[str, Counter] = field(default_factory=dict)
 
     def route(
         self,
@@ -152,7 +152,7 @@ class ConsoleContext(PageContext):
             moment=texts.timestamp_text,
             short_moment=texts.short_timestamp_text,
             age=texts.age_text,
-            zone=texts.zone_name(),
+            zone=texts.time_zone_name(),
             parsed=datetime.fromisoformat,
             shortcuts=_SHORTCUTS,
             page_keys=page_keys,
@@ -164,10 +164,10 @@ class ConsoleContext(PageContext):
     async def _counts(self, visitor: SignedInRequest) -> dict[str, str]:
         """The number of pending items for each navigation link that the visitor can see."""
         texts, found = self.texts(visitor), {}
-        seen = {path for path in self.counters if self.guard.is_in_navigation(visitor, path)}
+        seen = {path for path in self.pending_item_counters_by_path if self.guard.is_in_navigation(visitor, path)}
         async with self.db.read() as tx:
             for path in seen:
-                counted = await self.counters[path](tx)
+                counted = await self.pending_item_counters_by_path[path](tx)
                 count, oldest = counted if isinstance(counted, tuple) else (counted, None)
                 if count:
                     most = count > MOST_COUNTED
@@ -201,4 +201,4 @@ class ConsoleContext(PageContext):
         """Record the same audit log entry as the corresponding CLI command."""
         by = self.audit_context(visitor)
         given: audit.Details | None = details or None
-        await audit.record_entry(tx, audit_scope_id, by.actor, action, subject, ip_address=by.address, details=given)
+        await audit.record_entry(tx, audit_scope_id, by.actor, action, subject, ip_address=by.ip_address, details=given)

@@ -100,7 +100,7 @@ class MergePages:
         roles = sorted(DATA_READERS)
         return [
             *ListRouteBuilder(self._context).routes(self._list),
-            self._context.route(f"{ORGANISATIONS}/{{id}}/compare", self.compare, *roles, methods=["GET"]),
+            self._context.route(f"{ORGANISATIONS}/{{id}}/compare", self.compare_records, *roles, methods=["GET"]),
             *ActionPages(self._context).routes(self._action("merge"), self._action("separate")),
         ]
 
@@ -122,7 +122,7 @@ class MergePages:
             ]
         return ListPage(rows, total=len(rows))
 
-    async def compare(self, visitor: SignedInRequest) -> Response:
+    async def compare_records(self, visitor: SignedInRequest) -> Response:
         """Show two records side by side.
 
         If there is no second record, suggest records that may be the same organisation.
@@ -195,7 +195,7 @@ class MergePages:
 
         path = f"{ORGANISATIONS}/{{id}}/{decision}/{{other}}"
         return ConsoleAction(
-            path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), requires_reauthentication=True
+            path, ADMINISTRATORS, describe, perform, refusal_errors=(ImportRefused,), requires_reauthentication=True
         )
 
     async def _pair_of_path(self, tx: Tx, visitor: SignedInRequest) -> tuple[OrganisationRecordPair, str]:

@@ -77,7 +77,7 @@ class OrganisationPages:
                 Filter("country", label_member="Country"),
                 Filter("status", "choice", ("active", "inactive"), label_member="Status"),
             ),
-            order="best matches first, or newest first if you do not search",
+            sort_order_description="best matches first, or newest first if you do not search",
             views=[("All", {}), ("Inactive", {"status": "inactive"})],
             actions=(
                 (f"{ORGANISATIONS}/unpublished", "Not published"),
@@ -99,7 +99,7 @@ class OrganisationPages:
                 Column("Added", "age"),
             ),
             load=self._load_unpublished,
-            order="newest first",
+            sort_order_description="newest first",
         )
 
     def routes(self) -> list[Route]:
@@ -130,7 +130,7 @@ class OrganisationPages:
             shown = found.organisations[: query.limit]
             more = len(found.organisations) > len(shown)
             rows = [_row(tx, one) for one in shown]
-            return ListPage(rows, following if more else None, found.total, not found.exhaustive)
+            return ListPage(rows, following if more else None, found.total, not found.is_total_exact)
 
     async def _load_unpublished(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         before = self._context.parse_id(ID, query.cursor) if query.cursor else None
@@ -335,11 +335,11 @@ def _sources(one: Organisation) -> RecordTable:
         ListRow(
             "",
             (
-                source.code or "Entered by a partner",
+                source.source_code or "Entered by a partner",
                 source.registry_name,
                 source.registry_number,
                 str(source.data_as_of.date()) if source.data_as_of else None,
-                "Import format never tested on a real file" if source.unverified else "Verified",
+                "Import format never tested on a real file" if source.is_format_unverified else "Verified",
             ),
         )
         for source in one.sources
@@ -388,7 +388,7 @@ async def _screening(tx: Tx, records: Sequence[Organisation]) -> RecordTable:
                     f"{one.registry_code} {one.registry_number}",
                     _result(subject.manual_result, *counts[:2]),
                     subject.screened_at,
-                    "Yes" if subject.monitored else "No",
+                    "Yes" if subject.is_monitored else "No",
                     *counts,
                     obstacle,
                 ),

@@ -64,7 +64,7 @@ class RegisterActions:
             return f"{REGISTERS}?done=started"
 
         return ConsoleAction(
-            f"{REGISTERS}/{{source}}/refresh", ADMINISTRATORS, describe, perform, refusals=(ImportRefused,)
+            f"{REGISTERS}/{{source}}/refresh", ADMINISTRATORS, describe, perform, refusal_errors=(ImportRefused,)
         )
 
     def _release(self) -> ConsoleAction:
@@ -111,7 +111,7 @@ class RegisterActions:
 
         path = f"{LOADS}/{{id}}/release"
         return ConsoleAction(
-            path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), requires_reauthentication=True
+            path, ADMINISTRATORS, describe, perform, refusal_errors=(ImportRefused,), requires_reauthentication=True
         )
 
     def _refuse(self) -> ConsoleAction:
@@ -141,7 +141,7 @@ class RegisterActions:
 
         path = f"{LOADS}/{{id}}/refuse"
         return ConsoleAction(
-            path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), requires_reauthentication=True
+            path, ADMINISTRATORS, describe, perform, refusal_errors=(ImportRefused,), requires_reauthentication=True
         )
 
     async def _record(self, tx: Tx, visitor: SignedInRequest, load: RegisterImport, action: str, note: str) -> None:

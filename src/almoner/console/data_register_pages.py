@@ -56,16 +56,16 @@ class RegisterPages:
                 Filter("status", "choice", _STATUSES, label_member="Status"),
             ],
             views=[("All", {}), ("In quarantine", {"status": "quarantined"})],
-            order="newest first",
+            sort_order_description="newest first",
             actions=((f"{LOADS}/upload", "Import a register"),),
         )
         return [
-            context.route(REGISTERS, self.registers, *roles, methods=["GET"]),
+            context.route(REGISTERS, self.list_registers, *roles, methods=["GET"]),
             *list_route_builder.routes(declared),
             context.route(f"{LOADS}/{{id}}", self.show, *roles, methods=["GET"]),
         ]
 
-    async def registers(self, visitor: SignedInRequest) -> Response:
+    async def list_registers(self, visitor: SignedInRequest) -> Response:
         """List sources with the age of their data, the maximum age, the refresh schedule and the last refresh."""
         async with self._context.db.read() as tx:
             found = await registers.list_source_freshness(tx)

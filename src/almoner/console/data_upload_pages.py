@@ -107,7 +107,7 @@ class UploadPages:
                         visitor.portal.home + await self._store_upload(visitor, imports, typed, uploaded)
                     )
             async with self._context.db.read() as tx:
-                newest = await import_uploads.list_newest(tx, imports.kind, _LISTED)
+                newest = await import_uploads.list_newest_uploads(tx, imports.kind, _LISTED)
                 listed = [(f"{imports.path}/uploads/{tx.ids.encode(ID, one.id)}", one) for one in newest]
             return await self._context.render_console_page(
                 visitor,
@@ -154,7 +154,7 @@ class UploadPages:
         self, tx: Tx, visitor: SignedInRequest, imports: _Imports, new: NewUpload, sha256: bytes
     ) -> tuple[UUID, str]:
         """Store the upload and enqueue its import; returns its ID and the storage key of its file."""
-        upload_id = await import_uploads.insert(tx, new)
+        upload_id = await import_uploads.insert_upload(tx, new)
         await imports.enqueue(tx, upload_id)
         await self._context.record_audit_entry(
             tx,

@@ -33,12 +33,12 @@ class WatchlistPages:
         """Starlette routes."""
         context, roles = self._context, sorted(ADMINISTRATORS)
         return [
-            context.route(PATH, self.list, *roles, methods=["GET"]),
+            context.route(PATH, self.list_watchlists, *roles, methods=["GET"]),
             *action_pages.routes(self._refresh_action(), self._retire_action()),
             context.route(f"{PATH}/{{code}}", self.show, *roles, methods=["GET"]),
         ]
 
-    async def list(self, visitor: SignedInRequest) -> Response:
+    async def list_watchlists(self, visitor: SignedInRequest) -> Response:
         """List all watchlists with their age, maximum age and refresh schedule, and rejected imports."""
         async with self._context.db.snapshot() as tx:
             versions = await watchlists.list_current_versions(tx)
@@ -107,7 +107,7 @@ class WatchlistPages:
             return f"{PATH}?done=started"
 
         path = f"{PATH}/{{code}}/refresh"
-        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistImportRefused,))
+        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusal_errors=(WatchlistImportRefused,))
 
     def _retire_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
@@ -136,7 +136,12 @@ class WatchlistPages:
 
         path = f"{PATH}/{{code}}/retire"
         return ConsoleAction(
-            path, ADMINISTRATORS, describe, perform, refusals=(WatchlistImportRefused,), requires_reauthentication=True
+            path,
+            ADMINISTRATORS,
+            describe,
+            perform,
+            refusal_errors=(WatchlistImportRefused,),
+            requires_reauthentication=True,
         )
 
 

@@ -14,7 +14,7 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.countries.domain import COUNTRIES
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.screening.matching.domain import PersonObstacle
+from almoner.screening.matching.domain import PersonScreeningObstacle
 from almoner.screening.matching.service import FLAG_SCORE
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import StoredSubject, WatchlistSearchResult
@@ -32,7 +32,7 @@ PLACE_WORDS: Final[dict[TextPlace, str]] = {
     "note": "the note",
 }
 _KINDS: Final[dict[str, SubjectKind]] = {"organisation": "organisation", "person": "person"}
-OBSTACLE_WORDS: Final[dict[PersonObstacle, str]] = {
+OBSTACLE_WORDS: Final[dict[PersonScreeningObstacle, str]] = {
     "script_uncertain": (
         "These results may be incomplete. This name has look-alike letters, is in a script that can only be compared "
         "by sound, or is a single word, which lists may translate."

@@ -58,7 +58,7 @@ class AuditPages:
                 Filter("who", label_member="Who (ID)"),
                 Filter("action", label_member="Code of the action"),
             ],
-            order="newest first",
+            sort_order_description="newest first",
             actions=[(f"{CHAINS}/deployment", "Verify the chain")],
             lead="To see a partner's entries, filter by partner. Without a filter, you see only entries that do not "
             "belong to a partner.",
@@ -73,7 +73,7 @@ class AuditPages:
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         name = query.filters.get("of", "deployment")
-        scope = audit_heads.scope_from_name(self._context.db.deployment.ids, name)
+        scope = audit_heads.audit_scope_from_name(self._context.db.deployment.ids, name)
         if scope is None:
             raise IncorrectParams("of: enter a partner's ID, or deployment")
         before = None if query.cursor is None else _uuid(query.cursor)
@@ -212,7 +212,7 @@ class AuditPages:
 
 
 def _scope(tx: Tx, name: str) -> UUID:
-    if (scope := audit_heads.scope_from_name(tx.ids, name)) is None:
+    if (scope := audit_heads.audit_scope_from_name(tx.ids, name)) is None:
         raise NotFound
     return scope
 

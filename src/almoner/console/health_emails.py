@@ -49,7 +49,7 @@ class UndeliveredEmailPages:
             ],
             self._load,
             filters=[Filter("answer", "choice", tuple(_ANSWERS), label_member="Answer")],
-            order="newest first",
+            sort_order_description="newest first",
         )
         return [
             *list_route_builder.routes(declared),
@@ -73,12 +73,12 @@ class UndeliveredEmailPages:
             rows,
             self._context.format_id(_ID, found[query.limit - 1].id) if more else None,
             MOST_COUNTED if over else total,
-            more=over,
+            has_more_than_total=over,
         )
 
     def _row(self, one: UndeliverableEmail) -> ListRow:
         text = self._context.format_id(_ID, one.id)
-        answer = "rejected" if one.refused else "no_answer"
+        answer = "rejected" if one.was_rejected else "no_answer"
         return ListRow(f"{PATH}/{text}", (text, one.created_at, one.kind, one.recipient, answer, one.reason))
 
     async def show(self, visitor: SignedInRequest) -> Response:
@@ -126,7 +126,7 @@ class UndeliveredEmailPages:
             return PATH
 
         path = f"{PATH}/{{id}}/resend"
-        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(NoSuchUndeliverableEmail,))
+        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusal_errors=(NoSuchUndeliverableEmail,))
 
     def _facts(self, email: UndeliverableEmail) -> list[LabelledValue]:
         partner = email.partner_id
@@ -135,7 +135,9 @@ class UndeliveredEmailPages:
             LabelledValue("Recipient", email.recipient),
             LabelledValue(
                 "Answer",
-                "The mail server rejected the email" if email.refused else "No mail server accepted the email in time",
+                "The mail server rejected the email"
+                if email.was_rejected
+                else "No mail server accepted the email in time",
             ),
             LabelledValue("Reason", email.reason),
             LabelledValue("Time", email.created_at.isoformat(), "moment"),

@@ -59,7 +59,7 @@ class IncidentPages:
                 Column("Resolved", "moment"),
             ],
             self._load,
-            order="newest first",
+            sort_order_description="newest first",
             actions=[(f"{PATH}/new", "Report an incident")],
             action_roles=ADMINISTRATORS,
         )
@@ -178,7 +178,7 @@ class IncidentPages:
             return await self._publish(tx, visitor, _status(entered_values), entered_values["text"], "incident.updated")
 
         return ConsoleAction(
-            f"{PATH}/{{id}}/update", ADMINISTRATORS, describe, perform, refusals=(IncidentAlreadyResolved,)
+            f"{PATH}/{{id}}/update", ADMINISTRATORS, describe, perform, refusal_errors=(IncidentAlreadyResolved,)
         )
 
     def _resolve_action(self) -> ConsoleAction:
@@ -203,7 +203,7 @@ class IncidentPages:
             return await self._publish(tx, visitor, "resolved", entered_values["text"], "incident.resolved")
 
         return ConsoleAction(
-            f"{PATH}/{{id}}/resolve", ADMINISTRATORS, describe, perform, refusals=(IncidentAlreadyResolved,)
+            f"{PATH}/{{id}}/resolve", ADMINISTRATORS, describe, perform, refusal_errors=(IncidentAlreadyResolved,)
         )
 
     async def _found(self, tx: Tx, visitor: SignedInRequest) -> tuple[Incident, str]:

@@ -40,7 +40,7 @@ class FailedJobPages:
             [Column("Job"), Column("Kind"), Column("Failed", "moment"), Column("Failures"), Column("Error")],
             self._load,
             filters=[Filter("kind", label_member="Kind")],
-            order="newest first",
+            sort_order_description="newest first",
             actions=[(f"{PATH}/retry", "Retry all jobs of one kind")],
             action_roles=ADMINISTRATORS,
         )
@@ -96,11 +96,11 @@ class FailedJobPages:
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
             number = visitor.path.split("/")[-2]
-            kind = await dead_jobs.retry_dead_job(tx, _number(number))
+            kind = await dead_jobs.retry_dead_job_returning_kind(tx, _number(number))
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "job.retried", number, kind=kind)
             return PATH
 
-        return ConsoleAction(f"{PATH}/{{id}}/retry", ADMINISTRATORS, describe, perform, refusals=(NoSuchDeadJob,))
+        return ConsoleAction(f"{PATH}/{{id}}/retry", ADMINISTRATORS, describe, perform, refusal_errors=(NoSuchDeadJob,))
 
     def _drop_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
@@ -117,7 +117,7 @@ class FailedJobPages:
 
         async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             number = visitor.path.split("/")[-2]
-            kind = await dead_jobs.delete_dead_job(tx, _number(number))
+            kind = await dead_jobs.delete_dead_job_returning_kind(tx, _number(number))
             await self._context.record_audit_entry(
                 tx, visitor, DEPLOYMENT, "job.dropped", number, kind=kind, note=entered_values["note"]
             )
@@ -128,7 +128,7 @@ class FailedJobPages:
             ADMINISTRATORS,
             describe,
             perform,
-            refusals=(NoSuchDeadJob,),
+            refusal_errors=(NoSuchDeadJob,),
             requires_reauthentication=True,
         )
 

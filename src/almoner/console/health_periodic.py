@@ -32,10 +32,10 @@ class PeriodicJobPages:
         """Starlette routes."""
         return [
             *action_pages.routes(self._run_action()),
-            self._context.route(PATH, self.list, *sorted(EVERYBODY), methods=["GET"]),
+            self._context.route(PATH, self.list_periodic_jobs, *sorted(EVERYBODY), methods=["GET"]),
         ]
 
-    async def list(self, visitor: SignedInRequest) -> Response:
+    async def list_periodic_jobs(self, visitor: SignedInRequest) -> Response:
         """List all periodic jobs. Those that failed or are late come first."""
         async with self._context.db.read() as tx:
             now = tx.now

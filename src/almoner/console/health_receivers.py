@@ -47,7 +47,7 @@ class WebhookReceiverPages:
             ],
             self._load,
             filters=[Filter("status", "choice", tuple(_STATUSES), label_member="Status")],
-            order="oldest subscription first",
+            sort_order_description="oldest subscription first",
         )
         page = self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"])
         return [*list_route_builder.routes(declared), page]
@@ -58,14 +58,14 @@ class WebhookReceiverPages:
         status = _STATUSES[shown] if shown else None
         async with self._context.db.read() as tx:
             found = await subscriptions.list_unhealthy_receivers(tx, status, after, query.limit + 1)
-            lanes = {one.id: domain.delivery_lanes(one.id) for one in found}
+            lanes = {one.id: domain.list_delivery_job_lanes(one.id) for one in found}
             waiting = await dead_jobs.load_backlogs_by_lane(tx, [lane for all_ in lanes.values() for lane in all_])
             counts = await subscriptions.count_unhealthy_receivers(tx)
         rows = []
         for one in found[: query.limit]:
             backlog = [waiting[lane] for lane in lanes[one.id] if lane in waiting]
-            oldest = min((each.oldest_at for each in backlog), default=None)
-            rows.append(self._row(one, sum(each.waiting for each in backlog), oldest))
+            oldest = min((each.oldest_job_created_at for each in backlog), default=None)
+            rows.append(self._row(one, sum(each.waiting_job_count for each in backlog), oldest))
         more = len(found) > query.limit
         total = {None: sum(counts), "active": counts[0], "suspended": counts[1]}[status]
         return ListPage(rows, self._context.format_id(_ID, found[query.limit - 1].id) if more else None, total)
@@ -83,7 +83,7 @@ class WebhookReceiverPages:
             one = await subscriptions.find_unhealthy_receiver(tx, receiver_id)
             if one is None:
                 raise NotFound
-            waiting = await dead_jobs.load_backlogs_by_lane(tx, domain.delivery_lanes(one.id))
+            waiting = await dead_jobs.load_backlogs_by_lane(tx, domain.list_delivery_job_lanes(one.id))
         health = one.health
         facts = [
             LabelledValue("Partner", f"{one.partner_name} ({self._context.format_id('partner', one.partner_id)})"),
@@ -103,7 +103,7 @@ class WebhookReceiverPages:
                 if health.paused_until
                 else []
             ),
-            LabelledValue("Waiting deliveries", f"{sum(each.waiting for each in waiting.values()):,}"),
+            LabelledValue("Waiting deliveries", f"{sum(each.waiting_job_count for each in waiting.values()):,}"),
         ]
         return await self._context.render_console_page(
             visitor,

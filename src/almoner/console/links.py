@@ -19,7 +19,7 @@ WATCHLIST_SEARCH: Final = "/watch-lists/search"
 
 
 def _link(words: str, path: str, roles: frozenset[Role], group: str) -> NavigationLink:
-    return NavigationLink(words, path, roles, operators=True, group=group)
+    return NavigationLink(words, path, roles, for_operators=True, group=group)
 
 
 _DESK: Final = (_link("Home", OPERATOR_START_PAGE, EVERYBODY, "Home"),)

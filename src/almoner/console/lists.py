@@ -18,7 +18,7 @@ from almoner.access.people.domain import Role
 from almoner.console.context import ConsoleContext
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money, currency_exponent
-from almoner.platform.pages.csv_files import csv_head, csv_line, stream_file_download
+from almoner.platform.pages.csv_files import csv_header_line, csv_line, stream_file_download
 from almoner.platform.pages.record_tables import ActiveFilter, Cell, Column, Filter, humanise_field_name
 
 _PAGE_SIZE: Final = 50
@@ -69,9 +69,9 @@ class ListPage:
     """
 
     rows: Sequence[ListRow]
-    next: str | None = None
+    next_cursor: str | None = None
     total: int | None = None
-    more: bool = False
+    has_more_than_total: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ class ConsoleList:
     columns: Sequence[Column]
     load: Callable[[SignedInRequest, ListQuery], Awaitable[ListPage]]
     filters: Sequence[Filter] = ()
-    order: str = "oldest first"
-    oldest_first: tuple[str, str] | None = None
+    sort_order_description: str = "oldest first"
+    oldest_first_filter: tuple[str, str] | None = None
     """A filter and its value. With this filter, the list is sorted from oldest to newest."""
     views: Sequence[tuple[str, Mapping[str, str]]] = ()
     actions: Sequence[tuple[str, str]] = ()
@@ -111,8 +111,8 @@ class ConsoleList:
 
     def sort_order_text(self, filters: Mapping[str, str]) -> str:
         """Describe the sort order of the list with these filters."""
-        turned = self.oldest_first is not None and self.oldest_first in filters.items()
-        return "oldest first" if turned else self.order
+        turned = self.oldest_first_filter is not None and self.oldest_first_filter in filters.items()
+        return "oldest first" if turned else self.sort_order_description
 
     def value_label(self, value: str) -> str:
         """The label of a filter value or status."""
@@ -223,7 +223,7 @@ class ListRouteBuilder:
             views=[(f"{address}?{urlencode(query)}".rstrip("?"), words) for words, query in declared.views],
             current=f"{address}?{urlencode(shown)}".rstrip("?"),
             first=f"{address}?{urlencode(shown)}".rstrip("?") if "cursor" in visitor.query else None,
-            next=page.next and f"{address}?{urlencode([*shown, ('cursor', page.next)])}",
+            next=page.next_cursor and f"{address}?{urlencode([*shown, ('cursor', page.next_cursor)])}",
             export=f"{address}.csv?{urlencode(shown)}".rstrip("?") if declared.exported else None,
             problems=problems,
             message=declared.message(visitor),
@@ -234,11 +234,11 @@ class ListRouteBuilder:
         if page.total is None:
             return order.capitalize()
         counted = self._context.texts(visitor).number_text(page.total)
-        return f"{'More than ' if page.more else ''}{counted}, {order}"
+        return f"{'More than ' if page.has_more_than_total else ''}{counted}, {order}"
 
     async def _lines(self, visitor: SignedInRequest, declared: ConsoleList) -> AsyncIterator[bytes]:
         """Generate the CSV file, one page of the list at a time."""
-        yield csv_head(name for one in declared.columns for name in _file_columns(one))
+        yield csv_header_line(name for one in declared.columns for name in _file_columns(one))
         given = {name: value for name, value in _filter_values(visitor, declared).items() if value}
         cursor, written = None, 0
         while True:
@@ -250,14 +250,14 @@ class ListRouteBuilder:
                 )
                 for row in page.rows
             )
-            if page.next is None:
+            if page.next_cursor is None:
                 return
             if written >= _MAX_EXPORT:
                 yield csv_line(
                     [f"Only the first {written} rows are included. To see the other rows, set more filters."]
                 )
                 return
-            cursor = page.next
+            cursor = page.next_cursor
 
 
 def _filter_values(visitor: SignedInRequest, declared: ConsoleList) -> dict[str, str]:

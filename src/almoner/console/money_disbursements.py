@@ -42,10 +42,10 @@ from almoner.giving.disbursing.disbursements.domain import (
     MAX_NOTE_LENGTH,
     MAX_REASON_LENGTH,
     Disbursement,
+    DisbursementConfirmation,
     DisbursementError,
     DisbursementStatus,
     OperatorDisbursementFilters,
-    PaymentConfirmation,
     WaitingReason,
 )
 from almoner.giving.disbursing.disbursements.flows import DisbursementRunResult
@@ -127,10 +127,10 @@ class DisbursementPages:
             id_type=_TYPE,
             name="Disbursement",
             get=_get,
-            record_id=lambda one: one.id,
-            facts=_facts,
+            get_record_id=lambda one: one.id,
+            load_facts=_facts,
             actions=self._actions(),
-            refusals=(DisbursementError, PaymentFileError),
+            refusal_errors=(DisbursementError, PaymentFileError),
         )
 
     def _actions(self) -> tuple[RecordAction[Disbursement], ...]:
@@ -178,8 +178,8 @@ class DisbursementPages:
                     ),
                     ActionField("note", "Reason", "area", maxlength=MAX_NOTE_LENGTH),
                 ),
-                done="Disbursements put on hold.",
-                key="h",
+                success_message="Disbursements put on hold.",
+                shortcut_key="h",
             ),
         )
 
@@ -222,7 +222,7 @@ class DisbursementPages:
                 (REASSIGN, "Reassign a donation"),
             ),
             message=_list_message,
-            order="newest first",
+            sort_order_description="newest first",
         )
 
     def routes(self) -> list[Route]:
@@ -236,7 +236,7 @@ class DisbursementPages:
         )
         return [
             *ListRouteBuilder(context).routes(self._declared()),
-            context.route(f"{_PATH}/run", self.run, *FINANCE, requires_reauthentication=True),
+            context.route(f"{_PATH}/run", self.run_disbursements, *FINANCE, requires_reauthentication=True),
             *DownloadPages(context).routes(remittance),
             *ActionPages(context).routes(*self._kind.declare_actions(context)),
             context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
@@ -301,7 +301,7 @@ class DisbursementPages:
             f"The bank has paid {format_amount(one.money)}. Its {one.donation_count:,} donations become "
             "DISBURSED, and the partner is notified."
         )
-        match needed.operators_required:
+        match needed.required_operator_count:
             case 0:
                 return [told, _ENOUGH]
             case 1:
@@ -324,8 +324,8 @@ class DisbursementPages:
             entered_values["note"] or None,
             needed.single_approval_limit_minor,
         )
-        stated = PaymentConfirmation(officer.id, alone, note) if needed.operators_required == 1 else None
-        if needed.operators_required == 2:
+        stated = DisbursementConfirmation(officer.id, alone, note) if needed.required_operator_count == 1 else None
+        if needed.required_operator_count == 2:
             if note is None:
                 raise DisbursementError(
                     f"{format_amount(one.money)} is above the limit for one person. Say where you saw that the "
@@ -336,7 +336,7 @@ class DisbursementPages:
             )
             if agreed is None:
                 return FIRST
-            stated = PaymentConfirmation(agreed.decided_by, alone, agreed.note, agreed.second_approval)
+            stated = DisbursementConfirmation(agreed.decided_by, alone, agreed.note, agreed.second_approval)
         confirmed = await disbursements.confirm_paid(tx, one.id, stated)
         people = 2 if stated and stated.second_confirmation else 1
         await officer.record_audit_entry(tx, confirmed.partner_id, "disbursement.confirmed", name, people=people)
@@ -392,7 +392,7 @@ class DisbursementPages:
             )
         return DownloadedFile(f"{name}.pdf", "application/pdf", document)
 
-    async def run(self, visitor: SignedInRequest) -> Response:
+    async def run_disbursements(self, visitor: SignedInRequest) -> Response:
         """Preview a disbursement run, then start it.
 
         The preview lists disbursements that cannot be sent yet, with the reasons. After the run, the page lists the
@@ -408,18 +408,18 @@ class DisbursementPages:
             officer = ActingOperator(self._context, visitor)
 
             async def record(tx: Tx, result: DisbursementRunResult) -> None:
-                sent = sum(sums.disbursement_count for sums in result.sent.values())
+                sent = sum(sums.disbursement_count for sums in result.sent_totals_by_currency.values())
                 await officer.record_audit_entry(
-                    tx, DEPLOYMENT, "disbursements.run", "all", sent=sent, refused=len(result.refused)
+                    tx, DEPLOYMENT, "disbursements.run", "all", sent=sent, refused=len(result.refused_disbursements)
                 )
 
             ran = await disbursements_flows.run_disbursements(
                 self._context.db, self._context.services.rules, on_finished=record
             )
-            if not ran.refused and not ran.sent:
+            if not ran.refused_disbursements and not ran.sent_totals_by_currency:
                 return redirect_to(f"{visitor.portal.home}{_PATH}/run?done=nothing")
-            if not ran.refused:
-                sent = sum(sums.disbursement_count for sums in ran.sent.values())
+            if not ran.refused_disbursements:
+                sent = sum(sums.disbursement_count for sums in ran.sent_totals_by_currency.values())
                 return redirect_to(f"{visitor.portal.home}{_PATH}?sent={sent}")
         return await self._context.render_console_page(
             visitor,
@@ -427,7 +427,9 @@ class DisbursementPages:
             waiting=waiting,
             ready=[f"{count:,} of {format_amount(total)}" for count, total in ready],
             message="No disbursements were ready to be sent." if visitor.query.get("done") == "nothing" else "",
-            refused=[(self._context.format_id(_TYPE, one), why) for one, why in ran.refused] if ran else [],
+            refused=[(self._context.format_id(_TYPE, one), why) for one, why in ran.refused_disbursements]
+            if ran
+            else [],
         )
 
 

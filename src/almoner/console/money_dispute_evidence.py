@@ -36,7 +36,7 @@ from almoner.validation.applications.documents.ports import MalwareScannerUnavai
 _TYPE: Final = "dispute"
 _PATH: Final = "/disputes"
 _HERE: Final = f"{_PATH}/{{id}}/evidence"
-_FILE: Final = UploadDeclaration("file", 25 * 1024 * 1024, (*images.MEDIA_TYPES, "application/pdf"), stored=True)
+_FILE: Final = UploadDeclaration("file", 25 * 1024 * 1024, (*images.MEDIA_TYPES, "application/pdf"), stores_file=True)
 _WRONG_TYPE: Final = "The file cannot be read. Use a PDF, JPEG, PNG or HEIC."
 _LONGEST_NAME: Final = 255
 _PART_BYTES: Final = 65536
@@ -383,7 +383,7 @@ class DisputeEvidencePages:
         if scanner is None:
             raise DisputeError("No virus scanner is set up. Set ALMONER_SCANNER_URL, then upload the file again.")
         try:
-            threat = await scanner.find_malware(_parts(uploaded.content))
+            threat = await scanner.find_malware_name(_parts(uploaded.content))
         except MalwareScannerUnavailable:
             raise DisputeError("The virus scanner did not respond. Upload the file again in a few minutes.") from None
         if threat is not None:

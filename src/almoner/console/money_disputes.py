@@ -70,9 +70,9 @@ async def _facts(tx: Tx, dispute: Dispute) -> Sequence[LabelledValue]:
         label_timestamp("Opened", dispute.opened_at),
     ]
     if dispute.loss:
-        found.append(label_amount("Absorbed by us", dispute.loss.absorbed))
-        found.append(LabelledValue("Already disbursed", dispute.loss.disbursed, "yes_no"))
-        found.append(label_amount("Recovered", dispute.loss.recovered))
+        found.append(label_amount("Absorbed by us", dispute.loss.absorbed_amount))
+        found.append(LabelledValue("Already disbursed", dispute.loss.was_disbursed, "yes_no"))
+        found.append(label_amount("Recovered", dispute.loss.recovered_amount))
     return found
 
 
@@ -122,8 +122,8 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
         id_type=_TYPE,
         name="Dispute",
         get=disputes.get,
-        record_id=lambda one: one.id,
-        facts=_facts,
+        get_record_id=lambda one: one.id,
+        load_facts=_facts,
         actions=(
             _REFRESH,
             RecordAction(
@@ -153,8 +153,8 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
                 "l",
             ),
         ),
-        refusals=(DisputeError,),
-        missing=(DisputeError,),
+        refusal_errors=(DisputeError,),
+        not_found_errors=(DisputeError,),
     )
 
 
@@ -182,8 +182,8 @@ class DisputePages:
             load=self._load,
             filters=(Filter("status", "choice", tuple(one.value for one in DisputeStatus), label_member="Status"),),
             views=(("Open", {"status": "open"}), ("Lost", {"status": "lost"}), ("All", {})),
-            order="newest first",
-            oldest_first=("status", "open"),
+            sort_order_description="newest first",
+            oldest_first_filter=("status", "open"),
             lead="Open a dispute to submit evidence before the deadline. The outcome appears here automatically.",
         )
 

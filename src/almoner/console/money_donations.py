@@ -78,7 +78,7 @@ class DonationActions:
                 "If the donation has a Gift Aid declaration, the declaration no longer covers it.",
             ),
             (
-                ActionField("donation", "Donation ID", maxlength=255, linked=True),
+                ActionField("donation", "Donation ID", maxlength=255, takes_value_from_query=True),
                 ActionField("organisation", "ID of the other nonprofit", maxlength=255),
                 ActionField("ground", "Reason for the donor", "choice", choices=tuple(_GROUNDS.items())),
                 ActionField("note", "Evidence", "area", maxlength=MAX_REASON_LENGTH),

@@ -92,8 +92,8 @@ _KIND: Final = RecordKind(
     id_type=_TYPE,
     name="Receipt donee",
     get=_get,
-    record_id=lambda one: one.id,
-    facts=_facts,
+    get_record_id=lambda one: one.id,
+    load_facts=_facts,
     actions=(
         RecordAction(
             "approve",
@@ -125,7 +125,7 @@ _KIND: Final = RecordKind(
             "r",
         ),
     ),
-    refusals=(DoneeError,),
+    refusal_errors=(DoneeError,),
 )
 
 
@@ -150,7 +150,7 @@ class ReceiptDoneePages:
             ),
             load=self._load,
             actions=((f"{_PATH}/propose", "Propose a donee"),),
-            order="newest first",
+            sort_order_description="newest first",
         )
 
     def routes(self) -> list[Route]:

@@ -41,8 +41,8 @@ class DownloadDeclaration:
 
     path: str
     describe: Callable[[Tx, SignedInRequest], Awaitable[ActionPage]]
-    write: Callable[[SignedInRequest, Mapping[str, str]], Awaitable[DownloadedFile]]
-    refusals: tuple[type[Exception], ...]
+    create_file: Callable[[SignedInRequest, Mapping[str, str]], Awaitable[DownloadedFile]]
+    refusal_errors: tuple[type[Exception], ...]
 
 
 class DownloadPages:
@@ -66,10 +66,10 @@ class DownloadPages:
                 page = await download.describe(tx, visitor)
             if visitor.form:
                 try:
-                    file = await download.write(visitor, parse_form_values(visitor, page.fields))
+                    file = await download.create_file(visitor, parse_form_values(visitor, page.fields))
                 except IncorrectParams as error:
                     problems = problems_by_field(error, "what")
-                except download.refusals as error:
+                except download.refusal_errors as error:
                     refused = str(error)
                 else:
                     saved_as = f'attachment; filename="{file.name}"'

@@ -54,7 +54,7 @@ _AGAIN: Final = ActionField("note", "Why you need the file again", "area", maxle
 async def _facts(_tx: Tx, file: PaymentFile) -> Sequence[LabelledValue]:
     return [
         label_amount("Amount", file.total),
-        LabelledValue("Payments", f"{file.payments:,}"),
+        LabelledValue("Payments", f"{file.payment_count:,}"),
         LabelledValue("Execution date", file.execution_date.isoformat()),
         label_amount("Limit for one person", file.single_release_limit),
         LabelledValue("Two people required", file.requires_second_approval, "yes_no"),
@@ -67,7 +67,7 @@ async def _audit(tx: Tx, officer: ActingOperator, action: str, file: PaymentFile
     facts = {
         **details,
         "amount": format_amount(file.total),
-        "payments": str(file.payments),
+        "payments": str(file.payment_count),
         "sha256": file.sha256.hex(),
     }
     await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.encode(_TYPE, file.id), **facts)
@@ -131,8 +131,8 @@ _KIND: Final = RecordKind(
     id_type=_TYPE,
     name="Payment file",
     get=payment_files.get,
-    record_id=lambda file: file.id,
-    facts=_facts,
+    get_record_id=lambda file: file.id,
+    load_facts=_facts,
     actions=(
         RecordAction(
             "release",
@@ -159,7 +159,7 @@ _KIND: Final = RecordKind(
             "w",
         ),
     ),
-    refusals=(PaymentFileError,),
+    refusal_errors=(PaymentFileError,),
 )
 
 
@@ -191,7 +191,7 @@ class PaymentFilePages:
                 (f"{_PATH}/new", "Create payment file"),
                 (f"{_PATH}/bank-answer", "Import the bank's status report"),
             ),
-            order="newest first",
+            sort_order_description="newest first",
         )
 
     def routes(self) -> list[Route]:
@@ -230,7 +230,7 @@ class PaymentFilePages:
                         _KIND.page_path(tx, one),
                         (
                             one.total,
-                            one.payments,
+                            one.payment_count,
                             one.execution_date.isoformat(),
                             one.status,
                             by(one.created_by),
@@ -278,7 +278,7 @@ class PaymentFilePages:
         steps.append(TimelineStep("Released", "done", iso_timestamp(file.released_at), by(file.released_by) or ""))
         steps += await self._download_steps(tx, file)
         for one in reports:
-            reasons = f"{one.paid:,} paid, {one.accepted:,} accepted, {one.rejected:,} rejected ({by(one.recorded_by)})"
+            reasons = f"{one.paid_count:,} paid, {one.accepted_count:,} accepted, {one.rejected_count:,} rejected ({by(one.recorded_by)})"
             steps.append(TimelineStep("Bank's status report received", "done", iso_timestamp(one.recorded_at), reasons))
         if left := await payment_files.count_unconfirmed_disbursements(tx, file.id):
             steps.append(TimelineStep("Paid", "waiting", None, f"{left:,} payments that the bank has not confirmed"))
@@ -312,7 +312,7 @@ class PaymentFilePages:
             Column("Account"),
             Column("End-to-end ID"),
         )
-        more = f"The first {_SHOWN} of {file.payments:,} are shown." if file.payments > _SHOWN else ""
+        more = f"The first {_SHOWN} of {file.payment_count:,} are shown." if file.payment_count > _SHOWN else ""
         return RecordTable("Payments", columns, rows, more=more)
 
     async def _changed(self, tx: Tx, file: PaymentFile) -> RecordTable:
@@ -472,7 +472,7 @@ class PaymentFilePages:
                     refused = str(error)
         if reported is not None and not (reported.contradicted_disbursement_ids or reported.refused_disbursements):
             name = self._context.format_id(_TYPE, reported.file.id)
-            done = "answered" if reported.counts else "known"
+            done = "answered" if reported.outcome_counts else "known"
             return redirect_to(f"{visitor.portal.home}{_PATH}/{name}?done={done}")
         ids = self._context.db.deployment.ids
         return await self._context.render_console_page(

@@ -47,7 +47,7 @@ from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.claims.domain import (
     AccountingYearEnd,
-    Adjustment,
+    ClaimAdjustment,
     ClaimStatus,
     GiftAidClaim,
     GiftAidClaimError,
@@ -89,7 +89,7 @@ async def _facts(tx: Tx, claim: GiftAidClaim) -> Sequence[LabelledValue]:
         label_amount("Gift Aid due", _pounds(claim.hmrc_payment_minor)),
         label_amount("Paid", _pounds(claim.paid_minor)),
         label_timestamp("Donations before", claim.cutoff_at),
-        LabelledValue("HMRC's reference", claim.reference),
+        LabelledValue("HMRC's reference", claim.hmrc_reference),
         LabelledValue("Note", claim.note),
     ]
 
@@ -140,8 +140,8 @@ _KIND: Final = RecordKind(
     id_type=_TYPE,
     name="Gift Aid claim",
     get=gift_aid_claims.get,
-    record_id=lambda claim: claim.id,
-    facts=_facts,
+    get_record_id=lambda claim: claim.id,
+    load_facts=_facts,
     actions=(
         RecordAction(
             "mark-submitted",
@@ -192,7 +192,7 @@ _KIND: Final = RecordKind(
             "w",
         ),
     ),
-    refusals=(GiftAidClaimError,),
+    refusal_errors=(GiftAidClaimError,),
 )
 
 
@@ -225,7 +225,7 @@ class GiftAidClaimPages:
             ),
             views=(("Drafts", {"status": "drafted"}), ("With HMRC", {"status": "submitted"}), ("All", {})),
             actions=_ACTIONS,
-            order="newest first",
+            sort_order_description="newest first",
             message=build_success_message_lookup({"cancelled": "Declaration cancelled."}),
         )
         self._adjustments = ConsoleList(
@@ -244,7 +244,7 @@ class GiftAidClaimPages:
             ),
             load=self._load_adjustments,
             filters=(Filter("charity", label_member="Charity ID"),),
-            order="newest first",
+            sort_order_description="newest first",
         )
 
     def routes(self) -> list[Route]:
@@ -289,7 +289,7 @@ class GiftAidClaimPages:
                             _pounds(one.adjustment_minor),
                             _pounds(one.paid_minor),
                             one.drafted_at,
-                            one.reference,
+                            one.hmrc_reference,
                             tx.ids.encode(_TYPE, one.id),
                         ),
                     ),
@@ -320,7 +320,7 @@ class GiftAidClaimPages:
                         TimelineStep("Sent to HMRC", "waiting", None, "export the schedule and submit it to HMRC")
                     )
                 case "submitted":
-                    steps.append(TimelineStep("Sent to HMRC", "done", None, claim.reference or ""))
+                    steps.append(TimelineStep("Sent to HMRC", "done", None, claim.hmrc_reference or ""))
                     steps.append(TimelineStep("Paid", "waiting", None, "HMRC has not paid the charity yet"))
                 case other:
                     steps.append(TimelineStep(other.capitalize(), "done", None, claim.note or ""))
@@ -420,7 +420,7 @@ class GiftAidClaimPages:
             charity=entered_values["charity"],
         )
         excluded = len(created.excluded_donations)
-        return f"{_PATH}/{claim_id}?left={excluded}&expired={created.expired_count}&waiting={created.waiting}"
+        return f"{_PATH}/{claim_id}?left={excluded}&expired={created.expired_count}&waiting={created.waiting_count}"
 
     async def _about_schedule(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         claim = await _KIND.get_from_url(self._context, tx, visitor)
@@ -441,7 +441,7 @@ class GiftAidClaimPages:
     async def _write_schedule(self, visitor: SignedInRequest, _values: Mapping[str, str]) -> DownloadedFile:
         async with self._context.db.write() as tx:
             claim = await _KIND.get_from_url(self._context, tx, visitor)
-            schedule = await gift_aid_claims.schedule_csv(tx, claim.id)
+            schedule = await gift_aid_claims.render_schedule_csv(tx, claim.id)
             await _audit(tx, ActingOperator(self._context, visitor), "downloaded", claim)
             name = tx.ids.encode(_TYPE, claim.id)
         return DownloadedFile(f"{name}.csv", "text/csv; charset=utf-8", schedule.encode())
@@ -499,7 +499,7 @@ def _left_out_message(visitor: SignedInRequest) -> str:
     return " ".join(found)
 
 
-def _adjustment_row(tx: Tx, one: Adjustment) -> ListRow:
+def _adjustment_row(tx: Tx, one: ClaimAdjustment) -> ListRow:
     claim, donation = tx.ids.encode(_TYPE, one.claim_id), tx.ids.encode("donation", one.donation_id)
-    values = (donation, _pounds(one.minor), _pounds(one.remaining_minor), one.reason, one.created_at, claim)
+    values = (donation, _pounds(one.amount_minor), _pounds(one.remaining_minor), one.reason, one.created_at, claim)
     return ListRow(f"{_PATH}/{claim}", values)

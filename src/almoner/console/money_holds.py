@@ -66,7 +66,7 @@ class HoldPages:
                 Column("Nonprofit ID", "id"),
             ),
             load=self._load,
-            order="oldest first",
+            sort_order_description="oldest first",
             lead=(
                 "Flagged verifications and changed payee accounts also block disbursements. Review flags and account "
                 "changes on their own pages."

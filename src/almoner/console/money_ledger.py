@@ -79,14 +79,14 @@ class LedgerPages:
         """Starlette routes."""
         context = self._context
         return [
-            context.route(_PATH, self.trial_balance, *FINANCE, methods=["GET"]),
-            context.route(f"{_PATH}/account", self.account, *FINANCE, methods=["GET"]),
+            context.route(_PATH, self.show_trial_balance, *FINANCE, methods=["GET"]),
+            context.route(f"{_PATH}/account", self.show_account, *FINANCE, methods=["GET"]),
             *NonprofitAccountPages(context).routes(),
-            context.route(f"{_PATH}/transfers", self.transfers, *FINANCE, methods=["GET"]),
-            context.route(f"{_PATH}/export", self.export, *FINANCE, requires_reauthentication=True),
+            context.route(f"{_PATH}/transfers", self.search_transfers, *FINANCE, methods=["GET"]),
+            context.route(f"{_PATH}/export", self.export_transfers, *FINANCE, requires_reauthentication=True),
         ]
 
-    async def trial_balance(self, visitor: SignedInRequest) -> Response:
+    async def show_trial_balance(self, visitor: SignedInRequest) -> Response:
         """Show the balance of each kind of account. Their sum must be zero."""
         async with self._context.db.read() as tx:
             totals = await ledger.list_trial_balance(tx)
@@ -105,7 +105,7 @@ class LedgerPages:
             balanced=not any(sums.values()),
         )
 
-    async def account(self, visitor: SignedInRequest) -> Response:
+    async def show_account(self, visitor: SignedInRequest) -> Response:
         """Show a ledger account: its transfers, newest first, and its daily totals for a month."""
         key, month = visitor.query.get("key", ""), _month(visitor.query.get("month"))
         before = visitor.query.get("before", "")
@@ -124,7 +124,7 @@ class LedgerPages:
             "money_account.html",
             key=key,
             title=_account_name(found.account, names),
-            balance=SignedAmount(found.debits - found.credits, found.account.currency),
+            balance=SignedAmount(found.debits_minor - found.credits_minor, found.account.currency),
             lines=[self._line(one, names, key) for one in shown],
             days=days,
             currency=found.account.currency,
@@ -155,14 +155,14 @@ class LedgerPages:
             day = (day - timedelta(days=1)).replace(day=1)
         return found
 
-    async def transfers(self, visitor: SignedInRequest) -> Response:
+    async def search_transfers(self, visitor: SignedInRequest) -> Response:
         """Find the ledger transfers of a record by any of the record's IDs or references."""
         asked = visitor.query.get("q", "").strip()[:255]
         lines: list[_Line] = []
         problem = ""
         if asked:
             async with self._context.db.read() as tx:
-                owners = await store.find_ids_of_records_with_transfers(tx, asked)
+                owners = await store.find_ledger_transfer_owner_ids(tx, asked)
                 found = await ledger.list_transfers_caused_by(tx, owners) if owners else []
                 names = await self._names(tx, found)
             lines = [self._line(one, names, None) for one in found]
@@ -171,7 +171,7 @@ class LedgerPages:
             visitor, "money_transfers.html", asked=asked, lines=lines, problem=problem
         )
 
-    async def export(self, visitor: SignedInRequest) -> Response:
+    async def export_transfers(self, visitor: SignedInRequest) -> Response:
         """Export all transfers of a period as CSV, or as Beancount with opening balances and balance assertions."""
         first, last = _day(visitor.form_value("from")), _day(visitor.form_value("to"))
         kind = visitor.form_value("format")
@@ -239,7 +239,7 @@ class LedgerPages:
                         str(one.owner_id),
                         self._key(one.debit),
                         self._key(one.credit),
-                        _decimal(one.minor, one.currency),
+                        _decimal(one.amount_minor, one.currency),
                         one.currency,
                     )
                 )
@@ -259,9 +259,9 @@ class LedgerPages:
 
     def _beancount_entry(self, one: PostedTransfer, moved: dict[str, int]) -> str:
         debit, credit = self._beancount_name(one.debit), self._beancount_name(one.credit)
-        moved[debit] = moved.get(debit, 0) + one.minor
-        moved[credit] = moved.get(credit, 0) - one.minor
-        amount = f"{_decimal(one.minor, one.currency):f} {one.currency}"
+        moved[debit] = moved.get(debit, 0) + one.amount_minor
+        moved[credit] = moved.get(credit, 0) - one.amount_minor
+        amount = f"{_decimal(one.amount_minor, one.currency):f} {one.currency}"
         day = self._context.db.deployment.date_in_issuer_time_zone(one.posted_at)
         return (
             f'{day} * "{humanise_field_name(one.kind.value)}" ^{one.owner_id}\n'
@@ -295,7 +295,7 @@ class LedgerPages:
             humanise_field_name(one.kind.value),
             (one.debit.key, _account_name(one.debit, names)),
             (one.credit.key, _account_name(one.credit, names)),
-            SignedAmount(sign * one.minor, one.currency),
+            SignedAmount(sign * one.amount_minor, one.currency),
             self._owner(one),
         )
 
@@ -366,7 +366,7 @@ def _beancount_head(first: date, balances: dict[str, AccountBalance]) -> Iterato
         yield f"{first} open {name}\n"
     yield "\n"
     for name, one in balances.items():
-        if minor := one.debits - one.credits:
+        if minor := one.debits_minor - one.credits_minor:
             currency = one.account.currency
             amount = f"{_decimal(minor, currency):f} {currency}"
             back = f"{_decimal(-minor, currency):f} {currency}"
@@ -377,5 +377,5 @@ def _beancount_assertions(until: date, balances: dict[str, AccountBalance], move
     """The expected balance of each account at the end of the period."""
     for name, one in balances.items():
         currency = one.account.currency
-        minor = one.debits - one.credits + moved.get(name, 0)
+        minor = one.debits_minor - one.credits_minor + moved.get(name, 0)
         yield f"{until} balance {name}  {_decimal(minor, currency):f} {currency}\n"

@@ -58,7 +58,7 @@ class NonprofitAccountPages:
                 Filter("kind", "choice", NONPROFIT_KINDS, label_member="Account"),
                 Filter("currency", label_member="Currency"),
             ),
-            order="newest account first",
+            sort_order_description="newest account first",
             choice_words=_WORDS,
             lead=(
                 "Donation liability is the money that we owe to a nonprofit. Disbursement in transit is money that we "
@@ -97,9 +97,9 @@ class NonprofitAccountPages:
                     names.get(owner) or tx.ids.encode("organisation", owner),
                     _WORDS[one.account.kind],
                     one.account.currency,
-                    SignedAmount(one.debits, one.account.currency),
-                    SignedAmount(one.credits, one.account.currency),
-                    SignedAmount(one.debits - one.credits, one.account.currency),
+                    SignedAmount(one.debits_minor, one.account.currency),
+                    SignedAmount(one.credits_minor, one.account.currency),
+                    SignedAmount(one.debits_minor - one.credits_minor, one.account.currency),
                     tx.ids.encode("organisation", owner),
                 ),
             )

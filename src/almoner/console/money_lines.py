@@ -33,11 +33,11 @@ from almoner.console.money_records import (
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
     BankLine,
+    BankStatementError,
     LineDetails,
     LineFilters,
     LineStatus,
     MatchProposal,
-    StatementError,
     UnreconciledLineReason,
     reopen_blocked_reason,
 )
@@ -65,7 +65,7 @@ _AUDITED: Final = {"request": "request", "donation": "donation", "provider_payou
 
 async def _facts(_tx: Tx, one: LineDetails) -> Sequence[LabelledValue]:
     line, moved = one.line, one.line.movement
-    why = line.reason.description if line.reason else None
+    why = line.unreconciled_reason.description if line.unreconciled_reason else None
     if line.booking_error:
         why = f"{why}: {line.booking_error}"
     return [
@@ -78,7 +78,7 @@ async def _facts(_tx: Tx, one: LineDetails) -> Sequence[LabelledValue]:
         LabelledValue("Bank's reference", moved.reference),
         *list_bank_return_reason_facts("Why the payment was returned", moved.return_reason),
         LabelledValue("Account", line.account),
-        LabelledValue("Statement", one.statement),
+        LabelledValue("Statement", one.statement_reference),
         LabelledValue("Why it is waiting", why),
     ]
 
@@ -99,7 +99,7 @@ async def _match(tx: Tx, officer: ActingOperator, one: LineDetails, entered_valu
     try:
         await _assign(tx, one.line.id, kind, thing, officer.id)
     except NotFound:
-        raise StatementError(f"There is no {_KINDS[kind].lower()} {thing}.") from None
+        raise BankStatementError(f"There is no {_KINDS[kind].lower()} {thing}.") from None
     name = tx.ids.encode(_TYPE, one.line.id)
     await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.assigned", name, **{_AUDITED[kind]: thing})
 
@@ -140,8 +140,8 @@ _KIND: Final = RecordKind(
     id_type=_TYPE,
     name="Bank statement line",
     get=bank_statements.get_line_details,
-    record_id=lambda one: one.line.id,
-    facts=_facts,
+    get_record_id=lambda one: one.line.id,
+    load_facts=_facts,
     actions=(
         RecordAction(
             "match",
@@ -152,7 +152,7 @@ _KIND: Final = RecordKind(
             ),
             _match,
             (
-                ActionField("kind", "Match to", "choice", choices=tuple(_KINDS.items()), linked=True),
+                ActionField("kind", "Match to", "choice", choices=tuple(_KINDS.items()), takes_value_from_query=True),
                 ActionField(
                     "record",
                     "Which",
@@ -160,7 +160,7 @@ _KIND: Final = RecordKind(
                     "references if the line pays several requests of one partner. For a provider payout, enter "
                     "provider/reference.",
                     maxlength=255,
-                    linked=True,
+                    takes_value_from_query=True,
                 ),
             ),
             _open,
@@ -196,7 +196,7 @@ _KIND: Final = RecordKind(
             "o",
         ),
     ),
-    refusals=(StatementError,),
+    refusal_errors=(BankStatementError,),
 )
 
 
@@ -237,9 +237,9 @@ class BankStatementLinePages:
             ),
             views=(("To match", {"status": "open"}), ("Matched", {"status": "matched"}), ("All", {})),
             actions=(("/bank-statements/upload", "Upload a statement"),),
-            order="newest first",
+            sort_order_description="newest first",
             message=_booked,
-            oldest_first=("status", "open"),
+            oldest_first_filter=("status", "open"),
         )
 
     def routes(self) -> list[Route]:
@@ -274,13 +274,18 @@ class BankStatementLinePages:
             )
             onward = [(f"{_PATH}/{tx.ids.encode(_TYPE, line.id)}", "Next line to match", "n") for line in following]
             by = await build_operator_name_lookup(tx, [one.decided_by])
-            steps = [TimelineStep("Imported", "done", iso_timestamp(one.line.since))]
+            steps = [TimelineStep("Imported", "done", iso_timestamp(one.line.imported_at))]
             if one.decided_at is not None:
                 note = " ".join(part for part in (by(one.decided_by), one.note) if part)
                 steps.append(TimelineStep(one.line.status.capitalize(), "done", iso_timestamp(one.decided_at), note))
             else:
                 steps.append(
-                    TimelineStep("Matched", "waiting", None, one.line.reason.description if one.line.reason else "")
+                    TimelineStep(
+                        "Matched",
+                        "waiting",
+                        None,
+                        one.line.unreconciled_reason.description if one.line.unreconciled_reason else "",
+                    )
                 )
             page = RecordPage(
                 title=f"{format_amount(movement.money)} {'in' if movement.amount_minor > 0 else 'out'}",
@@ -342,7 +347,7 @@ def _match_reason(one: MatchProposal) -> str:
         return "The line contains the record's reference"
     if one.difference_minor:
         return "Nearly the same amount"
-    return "The requests add up to the line" if ", " in one.name else "Same amount"
+    return "The requests add up to the line" if ", " in one.display_name else "Same amount"
 
 
 def _record_name(tx: Tx, one: MatchProposal) -> str:
@@ -352,12 +357,12 @@ def _record_name(tx: Tx, one: MatchProposal) -> str:
         case "disbursement":
             return tx.ids.encode("disbursement", one.record_id)
         case _:
-            return one.name
+            return one.display_name
 
 
 def _row(tx: Tx, one: BankLine) -> ListRow:
     moved, name = one.movement, tx.ids.encode(_TYPE, one.id)
-    why = one.reason.description if one.reason else (one.matched_as or "").replace("_", " ")
+    why = one.unreconciled_reason.description if one.unreconciled_reason else (one.matched_as or "").replace("_", " ")
     return ListRow(
         f"{_PATH}/{name}",
         (
@@ -367,7 +372,7 @@ def _row(tx: Tx, one: BankLine) -> ListRow:
             (moved.reference_search_text or "")[:80] or None,
             one.status,
             why or None,
-            one.since,
+            one.imported_at,
             one.account,
             name,
         ),

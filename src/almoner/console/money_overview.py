@@ -99,7 +99,7 @@ async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingS
     accounts = await payee_bank_accounts.list_for_operators(tx, "proposed", None, None, _LISTED)
     names = await load_organisation_names_by_id(tx, [(None, one.organisation_id) for one in accounts])
     shown = await build_operator_name_lookup(
-        tx, [*(one.created_by for one in files), *(one.proposed.by for one in accounts)]
+        tx, [*(one.created_by for one in files), *(one.proposal_record.by for one in accounts)]
     )
     found += [
         PendingSecondApproval(
@@ -107,7 +107,7 @@ async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingS
             f"/payment-files/{tx.ids.encode('bankfile', one.id)}",
             shown(one.created_by) or "",
             one.created_at,
-            f"{one.payments:,} payments",
+            f"{one.payment_count:,} payments",
             one.created_by == viewer_id,
         )
         for one in files
@@ -117,10 +117,10 @@ async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingS
         PendingSecondApproval(
             f"Approve the account of {names.get(one.organisation_id) or one.holder}",
             f"/payee-accounts/{tx.ids.encode('payeeaccount', one.id)}",
-            shown(one.proposed.by) or "",
-            one.proposed.at,
+            shown(one.proposal_record.by) or "",
+            one.proposal_record.at,
             f"{one.completed_review_count} of {one.required_review_count} approvals",
-            viewer_id in (one.proposed.by, one.first.by if one.first else None),
+            viewer_id in (one.proposal_record.by, one.first_review.by if one.first_review else None),
         )
         for one in accounts
     ]
@@ -197,19 +197,22 @@ async def _banking_work(tx: Tx) -> list[StartPageLine]:
     open_lines = await bank_statements.count_lines(tx, LineFilters(status="open"), MOST_COUNTED)
     oldest_line = await bank_statements.find_oldest_unreconciled_line_at(tx)
     unbooked = await settlements.list_unmatched_lines(tx, 1)
-    unbooked_count = sum(one.lines for one in await settlements.sum_unmatched_lines_by_currency(tx))
+    unbooked_count = sum(one.line_count for one in await settlements.sum_unmatched_lines_by_currency(tx))
     payouts = await bank_statements.count_missing_provider_payouts_and_find_oldest(tx, MOST_COUNTED + 1)
     gaps = await bank_statements.list_statement_gaps(tx, MOST_COUNTED + 1)
     uploads = await bank_statements.list_uploads(tx, _LISTED)
     uploaded_at = uploads[-1].uploaded_at if uploads else None
-    unbooked_since = unbooked[0].stored_line.since if unbooked else None
+    unbooked_since = unbooked[0].stored_line.imported_at if unbooked else None
     return [
         StartPageLine("Statement lines to match", "/bank-statement-lines?status=open", open_lines, oldest_line),
         StartPageLine("Uploaded statements to book", "/bank-statements/upload", len(uploads), uploaded_at),
         StartPageLine("Unmatched settlement lines", "/settlements/unmatched", unbooked_count, unbooked_since),
         StartPageLine("Provider payouts without a bank statement line", "/settlements/provider-payouts", *payouts),
         StartPageLine(
-            "Missing or incomplete statements", "/bank-statements/gaps", len(gaps), gaps[0].since if gaps else None
+            "Missing or incomplete statements",
+            "/bank-statements/gaps",
+            len(gaps),
+            gaps[0].imported_at if gaps else None,
         ),
     ]
 
@@ -250,7 +253,7 @@ async def _disbursing_work(tx: Tx) -> list[StartPageLine]:
             "Payee accounts to approve",
             "/payee-accounts?status=proposed",
             proposed_count,
-            proposed[0].proposed.at if proposed else None,
+            proposed[0].proposal_record.at if proposed else None,
         ),
         StartPageLine(
             "Nonprofits on hold", "/disbursements/holds", holds_count, holds[0][1].decided_at if holds else None

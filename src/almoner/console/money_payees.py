@@ -121,7 +121,7 @@ def _proposed(one: PayeeAccount) -> str:
 
 def _earlier(one: PayeeAccount) -> list[str]:
     """Who proposed the account, and who has approved it."""
-    return [one.proposed.by, *([one.first.by] if one.first else [])]
+    return [one.proposal_record.by, *([one.first_review.by] if one.first_review else [])]
 
 
 async def _about_approval(tx: Tx, one: PayeeAccount) -> Sequence[str]:
@@ -160,8 +160,8 @@ _KIND: Final = RecordKind(
     id_type=_TYPE,
     name="Payee account",
     get=payee_bank_accounts.get,
-    record_id=lambda one: one.id,
-    facts=_facts,
+    get_record_id=lambda one: one.id,
+    load_facts=_facts,
     actions=(
         RecordAction(
             "approve",
@@ -194,7 +194,7 @@ _KIND: Final = RecordKind(
             "r",
         ),
     ),
-    refusals=(PayeeAccountError,),
+    refusal_errors=(PayeeAccountError,),
 )
 
 
@@ -227,8 +227,8 @@ class PayeeAccountPages:
             ),
             views=(("To approve", {"status": "proposed"}), ("Approved", {"status": "approved"}), ("All", {})),
             actions=((f"{_PATH}/propose", "Propose an account"),),
-            order="newest first",
-            oldest_first=("status", "proposed"),
+            sort_order_description="newest first",
+            oldest_first_filter=("status", "proposed"),
         )
 
     def routes(self) -> list[Route]:
@@ -270,7 +270,7 @@ class PayeeAccountPages:
                             f"{one.name_match_score} %",
                             _WORDS[one.status],
                             f"{one.completed_review_count} of {one.required_review_count}",
-                            one.proposed.at,
+                            one.proposal_record.at,
                             tx.ids.encode(_TYPE, one.id),
                         ),
                     ),
@@ -284,7 +284,7 @@ class PayeeAccountPages:
         async with self._context.db.read() as tx:
             one = await _KIND.get_from_url(self._context, tx, visitor)
             notice = await account_notices.find(tx, one.id)
-            looks = [("Proposed", one.proposed), ("Approved", one.first), ("Approved", one.second)]
+            looks = [("Proposed", one.proposal_record), ("Approved", one.first_review), ("Approved", one.second_review)]
             by = await build_operator_name_lookup(tx, [*(look.by for _, look in looks if look), one.refused_by])
             steps = [
                 TimelineStep(what, "done", iso_timestamp(look.at), f"{by(look.by)}: {look.note}")

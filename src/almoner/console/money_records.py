@@ -142,14 +142,14 @@ class RecordAction(Generic[R]):
 
     name: str
     button: str
-    about: Callable[[Tx, R], Awaitable[Sequence[str]]]
+    explain_effects: Callable[[Tx, R], Awaitable[Sequence[str]]]
     perform: Perform[R]
     fields: Sequence[ActionField] = (NOTE,)
-    closed: Callable[[R], str] = field(default=lambda _record: "")
-    done: str = ""
-    key: str = ""
-    earlier: Callable[[R], Sequence[str]] = field(default=lambda _record: ())
-    first_approver: Callable[[Tx, R], Awaitable[Person | None]] | None = None
+    unavailable_reason: Callable[[R], str] = field(default=lambda _record: "")
+    success_message: str = ""
+    shortcut_key: str = ""
+    earlier_operator_ids: Callable[[R], Sequence[str]] = field(default=lambda _record: ())
+    find_first_approver: Callable[[Tx, R], Awaitable[Person | None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +164,11 @@ class RecordKind(Generic[R]):
     id_type: str
     name: str
     get: Callable[[Tx, UUID], Awaitable[R]]
-    record_id: Callable[[R], UUID]
-    facts: Callable[[Tx, R], Awaitable[Sequence[LabelledValue]]]
+    get_record_id: Callable[[R], UUID]
+    load_facts: Callable[[Tx, R], Awaitable[Sequence[LabelledValue]]]
     actions: Sequence[RecordAction[R]]
-    refusals: tuple[type[Exception], ...]
-    missing: tuple[type[Exception], ...] = (NotFound,)
+    refusal_errors: tuple[type[Exception], ...]
+    not_found_errors: tuple[type[Exception], ...] = (NotFound,)
     role: OperatorRole = "finance"
 
     async def get_from_url(self, context: ConsoleContext, tx: Tx, visitor: SignedInRequest) -> R:
@@ -176,20 +176,20 @@ class RecordKind(Generic[R]):
         name = visitor.path.removeprefix(f"{visitor.portal.home}{self.path}/").split("/")[0]
         try:
             return await self.get(tx, context.parse_id(self.id_type, name))
-        except self.missing:
+        except self.not_found_errors:
             raise NotFound from None
 
     def page_path(self, tx: Tx, record: R) -> str:
         """The path of a record's page, below ``/operator``."""
-        return f"{self.path}/{tx.ids.encode(self.id_type, self.record_id(record))}"
+        return f"{self.path}/{tx.ids.encode(self.id_type, self.get_record_id(record))}"
 
     def list_available_actions(self, tx: Tx, record: R, visitor_id: str = "") -> list[tuple[str, str, str]]:
         """The actions that are available now. ``visitor_id``: the visitor, if some are only for others."""
         here = self.page_path(tx, record)
         return [
-            (f"{here}/{one.name}", one.button, one.key)
+            (f"{here}/{one.name}", one.button, one.shortcut_key)
             for one in self.actions
-            if not one.closed(record) and visitor_id not in one.earlier(record)
+            if not one.unavailable_reason(record) and visitor_id not in one.earlier_operator_ids(record)
         ]
 
     async def describe_actions_reserved_for_others(self, tx: Tx, record: R, visitor_id: str) -> list[str]:
@@ -197,11 +197,11 @@ class RecordKind(Generic[R]):
         return [
             await self._reserved(tx, one, record)
             for one in self.actions
-            if not one.closed(record) and visitor_id in one.earlier(record)
+            if not one.unavailable_reason(record) and visitor_id in one.earlier_operator_ids(record)
         ]
 
     async def _reserved(self, tx: Tx, action: RecordAction[R], record: R) -> str:
-        others = await describe_other_operators(tx, self.role, action.earlier(record))
+        others = await describe_other_operators(tx, self.role, action.earlier_operator_ids(record))
         return f"{action.button}: you did an earlier step, so somebody else must do this step. {others}"
 
     async def _describe_approval(self, tx: Tx, visitor: SignedInRequest, first: Person | None) -> str:
@@ -214,7 +214,7 @@ class RecordKind(Generic[R]):
                 f"{first.display_name} has confirmed this action (1 of 2). The action takes effect when you confirm "
                 "it, unless the record changes before that."
             )
-        if not await operators.requires_two_person_approval(tx):
+        if not await operators.is_two_person_approval_enabled(tx):
             return "Two-person approval is off, so this action takes effect when you confirm it."
         others = await describe_other_operators(tx, self.role, [tx.ids.encode(operators.ID, visitor.person.id)])
         return f"Nothing changes until a second person also confirms this action, within 7 days. {others}"
@@ -224,7 +224,7 @@ class RecordKind(Generic[R]):
         done = visitor.query.get("done", "")
         if done == FIRST:
             return _WAITS.format(self.role)
-        return next((one.done or f"{one.button}: done." for one in self.actions if one.name == done), "")
+        return next((one.success_message or f"{one.button}: done." for one in self.actions if one.name == done), "")
 
     def declare_actions(self, context: ConsoleContext) -> list[ConsoleAction]:
         """Build the confirmation pages of the record's actions."""
@@ -234,13 +234,13 @@ class RecordKind(Generic[R]):
         async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
             record = await self.get_from_url(context, tx, visitor)
             back = self.page_path(tx, record)
-            facts = await self.facts(tx, record)
-            closed = action.closed(record)
-            about = [] if closed else [*await action.about(tx, record)]
-            if not closed and context.operator_id(visitor) in action.earlier(record):
+            facts = await self.load_facts(tx, record)
+            closed = action.unavailable_reason(record)
+            about = [] if closed else [*await action.explain_effects(tx, record)]
+            if not closed and context.operator_id(visitor) in action.earlier_operator_ids(record):
                 closed = await self._reserved(tx, action, record)
-            elif not closed and action.first_approver is not None:
-                first = await action.first_approver(tx, record)
+            elif not closed and action.find_first_approver is not None:
+                first = await action.find_first_approver(tx, record)
                 about.append(await self._describe_approval(tx, visitor, first))
             return ActionPage(action.button, action.button, back, self.name, about, action.fields, facts, closed=closed)
 
@@ -254,7 +254,7 @@ class RecordKind(Generic[R]):
             frozenset({self.role}),
             describe,
             perform,
-            self.refusals,
+            self.refusal_errors,
             requires_reauthentication=True,
         )
 

@@ -123,8 +123,8 @@ _KIND: Final = RecordKind(
     id_type=_TYPE,
     name="Refund",
     get=_get,
-    record_id=lambda shown: shown.refund.id,
-    facts=_facts,
+    get_record_id=lambda shown: shown.refund.id,
+    load_facts=_facts,
     actions=(
         RecordAction(
             "mark-sent",
@@ -174,8 +174,8 @@ _KIND: Final = RecordKind(
             "h",
         ),
     ),
-    refusals=(RefundError, InvalidState),
-    missing=(NoSuchRefund,),
+    refusal_errors=(RefundError, InvalidState),
+    not_found_errors=(NoSuchRefund,),
 )
 
 
@@ -206,8 +206,8 @@ class RefundPages:
             ),
             views=(("Pending", {"status": "pending"}), ("Sent", {"status": "sent"}), ("All", {})),
             actions=((f"{_PATH}/new", "Refund a donation"), (f"{_PATH}/failed", "Failed refunds")),
-            order="newest first",
-            oldest_first=("status", "pending"),
+            sort_order_description="newest first",
+            oldest_first_filter=("status", "pending"),
             lead="If a refund is paid to a partner or donor by bank transfer, send the money through your bank and "
             "then record the refund here.",
         )
@@ -219,7 +219,7 @@ class RefundPages:
             roles=FINANCE,
             columns=(*columns[:-1], Column("Reason"), Column("ID", "id")),
             load=self._load_failed,
-            order="oldest first",
+            sort_order_description="oldest first",
         )
 
     def routes(self) -> list[Route]:

@@ -132,7 +132,7 @@ async def _payment_facts(tx: Tx, one: _Payment) -> Sequence[LabelledValue]:
 
 
 def _payable(one: DonationRequest) -> str:
-    return "Donations are still being added to this request. Try again in a moment." if one.adding_donations else ""
+    return "Donations are still being added to this request. Try again in a moment." if one.is_adding_donations else ""
 
 
 def _overpaid(one: _Payment) -> str:
@@ -189,7 +189,7 @@ async def _apply(tx: Tx, officer: ActingOperator, one: _Payment, entered_values:
     if (request_id := named or tx.ids.decode(_TYPE, entered_values["request"])) is None:
         raise IncorrectParams("request: no donation request has this reference or ID")
     try:
-        _, part = await donation_requests.apply_overpayment(
+        _, part = await donation_requests.apply_overpayment_to_other_request(
             tx, one.payment.id, request_id, note=entered_values["note"], decided_by=officer.id
         )
     except NotFound:
@@ -220,8 +220,8 @@ _KIND: Final = RecordKind(
     id_type=_TYPE,
     name="Donation request",
     get=_get,
-    record_id=lambda one: one.id,
-    facts=_facts,
+    get_record_id=lambda one: one.id,
+    load_facts=_facts,
     actions=(
         RecordAction(
             "record-payment",
@@ -240,15 +240,15 @@ _KIND: Final = RecordKind(
             "p",
         ),
     ),
-    refusals=(DonationRequestError,),
+    refusal_errors=(DonationRequestError,),
 )
 _PAYMENT_KIND: Final = RecordKind(
     path=_OVERPAYMENTS,
     id_type=_PAYMENT_TYPE,
     name="Payment of a donation request",
     get=_get_payment,
-    record_id=lambda one: one.payment.id,
-    facts=_payment_facts,
+    get_record_id=lambda one: one.payment.id,
+    load_facts=_payment_facts,
     actions=(
         RecordAction(
             "apply",
@@ -271,7 +271,7 @@ _PAYMENT_KIND: Final = RecordKind(
             "r",
         ),
     ),
-    refusals=(DonationRequestError,),
+    refusal_errors=(DonationRequestError,),
 )
 
 
@@ -304,7 +304,7 @@ class DonationRequestPages:
             ),
             views=(("Open", {"status": "OPEN"}), ("Partly paid", {"status": "PARTLY_PAID"}), ("All", {})),
             actions=((_RUN, "Create due requests"), (_OVERPAYMENTS, "Overpayments")),
-            order="newest first",
+            sort_order_description="newest first",
             message=_run_message,
         )
         self._overpayments = ConsoleList(
@@ -330,7 +330,7 @@ class DonationRequestPages:
         payments = [*_KIND.declare_actions(context), *_PAYMENT_KIND.declare_actions(context)]
         return [
             *ListRouteBuilder(context).routes(self._list, self._overpayments),
-            context.route(_RUN, self.run, *FINANCE, requires_reauthentication=True),
+            context.route(_RUN, self.create_due_requests, *FINANCE, requires_reauthentication=True),
             context.route(f"{_OVERPAYMENTS}/{{id}}", self.show_payment, *FINANCE, methods=["GET"]),
             *ActionPages(context).routes(*payments),
             context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
@@ -413,7 +413,7 @@ class DonationRequestPages:
             )
         return await show_record(self._context, visitor, page, _PAYMENT_KIND.success_message(visitor))
 
-    async def run(self, visitor: SignedInRequest) -> Response:
+    async def create_due_requests(self, visitor: SignedInRequest) -> Response:
         """Explain what creating the due requests does, then do it."""
         if visitor.form:
             officer = ActingOperator(self._context, visitor)
@@ -425,12 +425,12 @@ class DonationRequestPages:
                     "donation_requests.run",
                     "all",
                     made=len(ran.created_requests),
-                    waiting=ran.waiting_count,
+                    waiting=ran.uninvoiced_partner_currency_count,
                 )
 
             ran = await donation_requests_flows.run_invoicing(self._context.db, record)
             return redirect_to(
-                f"{visitor.portal.home}{_PATH}?made={len(ran.created_requests)}&waiting={ran.waiting_count}"
+                f"{visitor.portal.home}{_PATH}?made={len(ran.created_requests)}&waiting={ran.uninvoiced_partner_currency_count}"
             )
         page = ActionPage(
             "Create due requests",

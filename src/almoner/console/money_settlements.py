@@ -33,7 +33,7 @@ from almoner.giving.accounting.settlements.domain import (
     UnmatchedSettlementLine,
 )
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.bank_statements.domain import MissingProviderPayout, StatementError
+from almoner.giving.banking.bank_statements.domain import BankStatementError, MissingProviderPayout
 from almoner.giving.checkout.payments.domain import BANK_TRANSFER
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
@@ -76,7 +76,7 @@ class SettlementPages:
                 (f"{_PATH}/unmatched", "Unmatched lines"),
                 (f"{_PATH}/provider-payouts", "Payouts without a bank statement line"),
             ),
-            order="newest first",
+            sort_order_description="newest first",
         )
 
     def _unmatched(self) -> ConsoleList:
@@ -134,7 +134,7 @@ class SettlementPages:
             FINANCE,
             self._describe_payout,
             self._explain,
-            (StatementError,),
+            (BankStatementError,),
             requires_reauthentication=True,
         )
         return [
@@ -156,7 +156,7 @@ class SettlementPages:
             found = await settlements.list_unmatched_lines(
                 tx, query.limit + 1, parse_cursor(self._context, query, _LINE)
             )
-            total = sum(one.lines for one in await settlements.sum_unmatched_lines_by_currency(tx))
+            total = sum(one.line_count for one in await settlements.sum_unmatched_lines_by_currency(tx))
             rows = [(one.stored_line.id, _unmatched_row(tx, one)) for one in found]
             return build_list_page(tx, _LINE, rows, query.limit, total)
 
@@ -164,7 +164,9 @@ class SettlementPages:
         async with self._context.db.read() as tx:
             after = parse_time_cursor(query.cursor)
             found = await bank_statements.list_missing_provider_payouts(tx, query.limit + 1, after)
-            return build_time_sorted_page([(one.since, one.payout.id, _payout_row(one)) for one in found], query.limit)
+            return build_time_sorted_page(
+                [(one.imported_at, one.payout.id, _payout_row(one)) for one in found], query.limit
+            )
 
     async def import_report(self, visitor: SignedInRequest) -> Response:
         """Import the settlement report of a provider payout. Importing the same report again changes nothing."""
@@ -182,7 +184,7 @@ class SettlementPages:
             if content is not None and not problems:
                 try:
                     found = await self._import(visitor, provider, content)
-                    told = f"lines={found.lines}&booked={found.matched}&unmatched={found.exceptions}"
+                    told = f"lines={found.line_count}&booked={found.matched_count}&unmatched={found.unmatched_count}"
                     return redirect_to(f"{visitor.portal.home}{_PATH}/import?{told}")
                 except (SettlementReportError, ImportInterrupted) as error:
                     refused = str(error)
@@ -237,11 +239,12 @@ class SettlementPages:
             (
                 LabelledValue("Provider", one.stored_line.provider),
                 LabelledValue("Report", one.report_reference),
-                LabelledValue("Payment ID at the provider", line.payment),
+                LabelledValue("Payment ID at the provider", line.provider_payment_id),
                 LabelledValue("Kind", [line.kind.value], "values"),
                 LabelledValue("Gross", line.signed_gross_minor, "amount", currency=line.gross.currency),
                 LabelledValue(
-                    "Why it is unmatched", one.stored_line.reason.explanation if one.stored_line.reason else None
+                    "Why it is unmatched",
+                    one.stored_line.mismatch_reason.explanation if one.stored_line.mismatch_reason else None,
                 ),
                 LabelledValue("Booked in", one.booked_in_report_reference),
             ),
@@ -259,7 +262,7 @@ class SettlementPages:
             "settlement_line.dismissed",
             provider,
             reference=one.report_reference,
-            payment=line.payment,
+            payment=line.provider_payment_id,
             kind=line.kind.value,
         )
         return f"{_PATH}/unmatched?done=dismissed"
@@ -304,7 +307,7 @@ class SettlementPages:
 
 
 def _row(one: Settlement) -> ListRow:
-    counts = (one.lines, one.matched, one.exceptions)
+    counts = (one.line_count, one.matched_count, one.unmatched_count)
     sums = (Money(one.fee_minor, one.currency), SignedAmount(one.net_minor, one.currency))
     values = (one.reference, one.provider, one.settled_on.isoformat(), *counts, *sums, one.imported_at)
     return ListRow(f"{_PATH}/unmatched", values)
@@ -312,12 +315,12 @@ def _row(one: Settlement) -> ListRow:
 
 def _unmatched_row(tx: Tx, one: UnmatchedSettlementLine) -> ListRow:
     line, stored = one.stored_line.line, one.stored_line
-    why = stored.reason.explanation if stored.reason else None
+    why = stored.mismatch_reason.explanation if stored.mismatch_reason else None
     gross = SignedAmount(line.signed_gross_minor, line.gross.currency)
-    values = (line.payment, line.kind.value, gross, line.fee, stored.provider, one.report_reference)
+    values = (line.provider_payment_id, line.kind.value, gross, line.fee, stored.provider, one.report_reference)
     return ListRow(
         f"{_PATH}/unmatched/{tx.ids.encode(_LINE, stored.id)}/dismiss",
-        (*values, stored.since, why, one.booked_in_report_reference),
+        (*values, stored.imported_at, why, one.booked_in_report_reference),
     )
 
 
@@ -326,5 +329,5 @@ def _payout_row(one: MissingProviderPayout) -> ListRow:
     net = SignedAmount(one.payout.net_minor, one.payout.currency)
     return ListRow(
         f"{_PATH}/provider-payouts/{named}/explain",
-        (named, net, one.settled_on.isoformat(), one.since, one.explanation),
+        (named, net, one.settled_on.isoformat(), one.imported_at, one.explanation),
     )

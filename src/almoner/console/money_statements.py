@@ -33,8 +33,8 @@ from almoner.giving.banking.bank_statements import flows as bank_statements_flow
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
     BankStatement,
+    BankStatementError,
     ImportedStatement,
-    StatementError,
     StatementGap,
     StatementPreview,
     StatementUpload,
@@ -79,7 +79,7 @@ class BankStatementPages:
             ),
             load=self._load,
             actions=((f"{_PATH}/upload", "Upload a statement"), (f"{_PATH}/gaps", "Missing statements")),
-            order="newest first",
+            sort_order_description="newest first",
         )
         self._gap_list = ConsoleList(
             path=f"{_PATH}/gaps",
@@ -106,7 +106,7 @@ class BankStatementPages:
             FINANCE,
             self._describe_gap,
             self._explain,
-            (StatementError,),
+            (BankStatementError,),
             requires_reauthentication=True,
         )
         return [
@@ -132,7 +132,7 @@ class BankStatementPages:
     async def _load_gaps(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
             found = await bank_statements.list_statement_gaps(tx, query.limit + 1, parse_time_cursor(query.cursor))
-            return build_time_sorted_page([(one.since, one.id, _gap_row(tx, one)) for one in found], query.limit)
+            return build_time_sorted_page([(one.imported_at, one.id, _gap_row(tx, one)) for one in found], query.limit)
 
     async def upload_statement(self, visitor: SignedInRequest) -> Response:
         """Upload a bank statement. Nothing is booked yet."""
@@ -151,7 +151,7 @@ class BankStatementPages:
                         store = partial(self._store_upload, tx, visitor, name, content, mapping)
                         upload_id = await visitor.apply_form_once(tx, store, str)
                     return redirect_to(f"{visitor.portal.home}{_PATH}/uploads/{upload_id}")
-                except StatementError as error:
+                except BankStatementError as error:
                     problems = {"mapping": str(error)}
         async with self._context.db.read() as tx:
             waiting = [
@@ -189,7 +189,7 @@ class BankStatementPages:
                 case "book":
                     try:
                         return redirect_to(_path_after_booking(visitor, await self._book(officer, kept, content)))
-                    except StatementError as error:
+                    except BankStatementError as error:
                         refused = str(error)
                 case "discard":
                     async with self._context.db.write() as tx:
@@ -217,10 +217,10 @@ class BankStatementPages:
                 content,
                 _mapping_of(kept),
                 own_accounts=self._context.services.own_accounts,
-                skipped=skipped,
+                skipped_line_count=skipped,
                 max_lines=_PREVIEWED,
             )
-        except StatementError as error:
+        except BankStatementError as error:
             wrong = str(error).splitlines()
         bookable = any(one.refusal_reason is None for one in previews)
         total, end = sum(one.new_line_count for one in previews), skipped + _PREVIEWED
@@ -270,7 +270,7 @@ class BankStatementPages:
 
     async def _describe_gap(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         statement_id = self._context.parse_id(_STATEMENT, visitor.path.split("/")[-2])
-        if (gap := await bank_statements.find_gap(tx, statement_id)) is None:
+        if (gap := await bank_statements.find_statement_gap(tx, statement_id)) is None:
             raise NotFound
         return ActionPage(
             "Explain what is missing",
@@ -287,8 +287,8 @@ class BankStatementPages:
             (NOTE,),
             (
                 LabelledValue("Account", gap.account),
-                LabelledValue("Statement", gap.reference),
-                LabelledValue("Day", gap.data_date.isoformat()),
+                LabelledValue("Statement", gap.statement_reference),
+                LabelledValue("Day", gap.statement_date.isoformat()),
             ),
         )
 
@@ -304,7 +304,7 @@ class BankStatementPages:
 
 def _path_after_booking(visitor: SignedInRequest, booked: StatementImportProgress) -> str:
     """The open lines, with what was booked as query parameters."""
-    still_open = booked.open_line_count - booked.matched_line_count
+    still_open = booked.checked_line_count - booked.matched_line_count
     counts = f"new={booked.new_statement_count}&matched={booked.matched_line_count}&open={still_open}"
     return f"{visitor.portal.home}/bank-statement-lines?status=open&{counts}"
 
@@ -317,7 +317,14 @@ def _gap_row(tx: Tx, one: StatementGap) -> ListRow:
     opening = SignedAmount(one.opening_minor, one.currency)
     return ListRow(
         f"{_PATH}/{tx.ids.encode(_STATEMENT, one.id)}/explain",
-        (one.reference, one.account, one.data_date.isoformat(), opening, one.since, one.explanation),
+        (
+            one.statement_reference,
+            one.account,
+            one.statement_date.isoformat(),
+            opening,
+            one.imported_at,
+            one.explanation,
+        ),
     )
 
 
@@ -328,5 +335,5 @@ def _statement_row(one: ImportedStatement, by: str | None) -> ListRow:
     days = (one.begins_on.isoformat() if one.begins_on else None, one.ends_on.isoformat() if one.ends_on else None)
     return ListRow(
         f"/bank-statement-lines?{urlencode({'account': one.account})}",
-        (one.reference, one.account, *days, opening, closing, one.lines, one.imported_at, by),
+        (one.reference, one.account, *days, opening, closing, one.line_count, one.imported_at, by),
     )

@@ -32,8 +32,8 @@ from almoner.giving.accounting.suspense.domain import (
     NOTE_LENGTH,
     RULES,
     UNALLOCATED_PAYMENT,
+    AutomaticAction,
     NoSuchUnallocatedPayment,
-    RuleAction,
     UnallocatedPayment,
     UnallocatedPaymentError,
 )
@@ -69,7 +69,7 @@ class _Origin:
 
 async def _load_origins(tx: Tx, found: Sequence[UnallocatedPayment]) -> dict[UUID, _Origin]:
     """The origin of each payment: of a bank transfer from its statement, otherwise the donor of its donation."""
-    moved = await bank_statements.load_bank_transactions_by_unallocated_payment(tx, [one.id for one in found])
+    moved = await bank_statements.load_movements_by_unallocated_payment(tx, [one.id for one in found])
     named = await donations.load_donations_by_id(tx, [one.donation_id for one in found if one.donation_id])
     origins = {}
     for one in found:
@@ -182,7 +182,9 @@ async def _apply(
     await officer.record_audit_entry(
         tx, DEPLOYMENT, "unallocated_payment.applied", tx.ids.encode(_TYPE, unallocated_payment.id)
     )
-    await bank_transfers.apply_to_donation(tx, unallocated_payment.id, entered_values["note"], officer.id)
+    await bank_transfers.apply_unallocated_payment_to_donation(
+        tx, unallocated_payment.id, entered_values["note"], officer.id
+    )
 
 
 async def _write_off(
@@ -199,8 +201,8 @@ _KIND: Final = RecordKind(
     id_type=_TYPE,
     name="Unallocated payment",
     get=suspense.get,
-    record_id=lambda held: held.id,
-    facts=_facts,
+    get_record_id=lambda held: held.id,
+    load_facts=_facts,
     actions=(
         RecordAction("refund", "Refund payment", _about_refund, _refund, (_NOTE,), _refundable, "Refund started.", "r"),
         RecordAction(
@@ -240,8 +242,8 @@ _KIND: Final = RecordKind(
             "w",
         ),
     ),
-    refusals=(UnallocatedPaymentError, InvalidState),
-    missing=(NoSuchUnallocatedPayment,),
+    refusal_errors=(UnallocatedPaymentError, InvalidState),
+    not_found_errors=(NoSuchUnallocatedPayment,),
 )
 
 
@@ -272,8 +274,8 @@ class UnallocatedPaymentPages:
                 Filter("reason", "choice", tuple(one.value for one in UnallocatedReason), label_member="Reason"),
             ),
             views=(("Waiting", {"status": "held"}), ("Refunding", {"status": "refunding"}), ("All", {})),
-            order="newest first",
-            oldest_first=("status", "held"),
+            sort_order_description="newest first",
+            oldest_first_filter=("status", "held"),
         )
 
     def routes(self) -> list[Route]:
@@ -317,20 +319,20 @@ class UnallocatedPaymentPages:
         async with self._context.db.read() as tx:
             held = await _KIND.get_from_url(self._context, tx, visitor)
             decisions = await suspense.list_decisions(tx, [held.id])
-            by = await build_operator_name_lookup(tx, [one.by for one in decisions])
+            by = await build_operator_name_lookup(tx, [one.decided_by for one in decisions])
             rule = RULES[held.reason].action
             steps = [TimelineStep("Received", "done", iso_timestamp(held.received_at))]
             steps += [
                 TimelineStep(
                     one.resolution.value.replace("_", " ").capitalize(),
                     "done",
-                    iso_timestamp(one.at),
-                    f"{by(one.by)}: {one.note}",
+                    iso_timestamp(one.decided_at),
+                    f"{by(one.decided_by)}: {one.note}",
                 )
                 for one in decisions
             ]
             if held.status == "held":
-                what = "Refunded by rule" if rule is RuleAction.REFUND else "Written off by rule"
+                what = "Refunded by rule" if rule is AutomaticAction.REFUND else "Written off by rule"
                 steps.append(
                     TimelineStep(what, "next", iso_timestamp(held.auto_decide_at), "unless somebody decides earlier")
                 )

@@ -30,7 +30,7 @@ def routes(context: ConsoleContext) -> list[Route]:
     sections: list[StartPageSection] = []
     made: list[Route] = []
     for part in _PARTS:
-        context.counters.update(part.COUNTERS)
+        context.pending_item_counters_by_path.update(part.COUNTERS)
         sections += part.start_page_sections(context)
         made += part.routes(context)
     return [*OperatorStartPage(context, sections).routes(), *made]

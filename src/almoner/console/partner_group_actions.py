@@ -91,7 +91,7 @@ def _group_sentences(group: Group) -> Sequence[str]:
 def _remove_provider(context: ConsoleContext) -> ConsoleAction:
     async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
         account = await get_partner_from_url(tx, visitor)
-        provider = await sso.find(tx, Partner(account.id))
+        provider = await sso.find_provider(tx, Partner(account.id))
         return ActionPage(
             "Remove single sign-on",
             "Remove SSO",

@@ -37,7 +37,7 @@ def _change_actions(context: ConsoleContext) -> list[ConsoleAction]:
                 )
             ],
             lambda tx, scope, by, one, values: members.change_roles(tx, scope, by, one.person.id, _roles(values)),
-            fields=lambda one: _role_fields(one.granted),
+            fields=lambda one: _role_fields(one.granted_roles),
         ),
         _of_member(
             context,
@@ -156,7 +156,9 @@ async def _activation_refusal_reason(_tx: Tx, one: MembershipState) -> str:
 
 async def _unlinkable_reason(tx: Tx, one: MembershipState) -> str:
     """The reason why the member cannot be unlinked from SSO, or an empty string."""
-    return "" if await identities.list_by_person(tx, one.person) else "This member is not linked to an SSO provider."
+    return (
+        "" if await identities.list_linked_accounts(tx, one.person) else "This member is not linked to an SSO provider."
+    )
 
 
 def _roles(entered_values: Mapping[str, str]) -> list[MemberRole]:

@@ -171,7 +171,7 @@ class _PartnerPages:
                 raise NotFound
             people = await members.list_page(tx, scope, after_id, _MEMBERS + 1)
             groups = await members.list_groups_with_sizes(tx, scope, limit=_GROUPS + 1)
-            provider, redirect = await sso.find(tx, scope), sso.redirect_uri(tx, scope)
+            provider, redirect = await sso.find_provider(tx, scope), sso.redirect_uri(tx, scope)
             held = await keys.list_by_partner(tx, scope)
             limits = await partners.load_support_refund_limits_by_currency(tx, scope)
             rates = await keys.load_rate_limits_by_key_kind(tx, scope)

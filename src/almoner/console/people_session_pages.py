@@ -53,7 +53,13 @@ class _SessionPages:
         ]
         about = "Operators who are signed in are listed here."
         return ConsoleList(
-            PATH, "Operators' sessions", about, ADMINISTRATORS, columns, self._load, order="most recently active first"
+            PATH,
+            "Operators' sessions",
+            about,
+            ADMINISTRATORS,
+            columns,
+            self._load,
+            sort_order_description="most recently active first",
         )
 
     async def _load(self, _visitor: SignedInRequest, _query: ListQuery) -> ListPage:

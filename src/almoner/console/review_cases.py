@@ -124,7 +124,7 @@ class CasePages:
         by = self._context.operator_id(visitor)
         free = await reviews.list_open_reviews(tx, ReviewFilters(free_for=by), 1)
         beside = await find_next_waiting_item(tx, by, parse_time_cursor(visitor.form_value("after") or None))
-        if beside is not None and (not free or beside.since < free[0].asked_at):
+        if beside is not None and (not free or beside.waiting_since < free[0].requested_at):
             return waiting_item_path(tx, beside)
         if not free:
             return REVIEWS
@@ -189,14 +189,15 @@ class CasePages:
             "partner": (await partners.get(tx, Partner(view.subject.partner_id))).name,
             "kind_words": SINGULAR_WORDS[view.subject.kind],
             "reasons": [(one, review_reason_text(one)) for one in waits.reasons] if waits else [],
-            "asked_at": waits.asked_at if waits else None,
+            "asked_at": waits.requested_at if waits else None,
             "who": lambda one: names.get(one, one),
             "held": view.claimed_by == by,
             "conflicted": by in {one.by for one in view.conflicts},
             "requested": [
-                (EVIDENCE_WORDS[one.evidence], one.requested_at.isoformat()) for one in awaited.get(view.subject.id, ())
+                (EVIDENCE_WORDS[one.evidence_code], one.requested_at.isoformat())
+                for one in awaited.get(view.subject.id, ())
             ],
-            "answered": bool(waits and await reviews.list_ids_with_received_evidence(tx, [waits.id])),
+            "answered": bool(waits and await reviews.filter_review_ids_with_received_evidence(tx, [waits.id])),
             "lookup": await self._lookup(tx, view.subject),
             "notes": known.notes,
             "earlier": [self._related(tx, one) for one in known.related_decisions],
@@ -225,9 +226,14 @@ class CasePages:
         return f"{WATCHLIST_SEARCH}?case={tx.ids.encode(ID_TYPES[subject.kind], subject.id)}" if screened else None
 
     def _related(self, tx: Tx, one: RelatedDecision) -> dict[str, object]:
-        subject = one.related.subject
+        subject = one.related_subject.subject
         name = tx.ids.encode(ID_TYPES[subject.kind], subject.id)
-        return {"name": name, "kind": SINGULAR_WORDS[subject.kind], "relation": one.related.relation, "one": one}
+        return {
+            "name": name,
+            "kind": SINGULAR_WORDS[subject.kind],
+            "relation": one.related_subject.relation,
+            "one": one,
+        }
 
     async def _action(self, visitor: SignedInRequest) -> Response:
         """An action that is performed without a confirmation page, because it does not decide the case."""

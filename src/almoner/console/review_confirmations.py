@@ -31,7 +31,7 @@ _LONGEST_SOURCE: Final = 500
 _ACTION: Final = "request-confirmation"
 
 
-def confirmation_message(visitor: SignedInRequest) -> str:
+def confirmation_success_message(visitor: SignedInRequest) -> str:
     """The message after the nonprofit was asked."""
     return "We have asked the nonprofit. Its answer appears here." if visitor.query.get("done") == _ACTION else ""
 
@@ -56,17 +56,17 @@ async def build_confirmation_table(tx: Tx, verification: MonetaryDonationVerific
         ListRow(
             "",
             (
-                row.asked_at,
+                row.requested_at,
                 row.email or "Deleted",
-                row.source,
+                row.contact_source,
                 by(row.requested_by),
                 humanise_field_name(row.answer)
                 if row.answer
                 else "Replaced by a later request"
-                if row.withdrawn
+                if row.is_withdrawn
                 else None,
                 row.answered_at,
-                ", ".join(part for part in (row.name, row.role) if part) or None,
+                ", ".join(part for part in (row.respondent_name, row.respondent_role) if part) or None,
             ),
         )
         for row in found
@@ -78,7 +78,7 @@ async def build_confirmation_table(tx: Tx, verification: MonetaryDonationVerific
     return RecordTable("Requests to the nonprofit", columns, rows, "The nonprofit has not been asked yet.")
 
 
-def parse_official_contact(values: Mapping[str, str]) -> tuple[str, str]:
+def parse_official_email_and_source(values: Mapping[str, str]) -> tuple[str, str]:
     """The email address and its source in a form. Raises IncorrectParams."""
     email = email_addresses.clean_email_address(values["email"])
     if len(email) > _LONGEST_EMAIL or not email_addresses.is_email_address(email):
@@ -166,7 +166,7 @@ class ConfirmationPages:
 
     async def _perform(self, tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
         one = await self._find(tx, visitor)
-        email, source = parse_official_contact(values)
+        email, source = parse_official_email_and_source(values)
         by, name = self._context.operator_id(visitor), tx.ids.encode(self._id_type, one.id)
         known = await agents.find_official_contact(tx, one.organisation_id)
         published = (await organisations.get(tx, Partner(one.partner_id), one.organisation_id)).partner_id is None
@@ -185,7 +185,7 @@ async def record_official_contact(
     context: ConsoleContext, tx: Tx, visitor: SignedInRequest, contact: OfficialContact
 ) -> None:
     """Record the contact of a nonprofit, which is then asked about its agents in review."""
-    asked = await agents.set_official_contact_and_review_agents(tx, contact, context.operator_id(visitor))
+    asked = await agents.set_official_contact_and_enqueue_reviews(tx, contact, context.operator_id(visitor))
     organisation = tx.ids.encode("organisation", contact.organisation_id)
     await context.record_audit_entry(
         tx, visitor, DEPLOYMENT, "organisation.contact_recorded", organisation, asked=asked

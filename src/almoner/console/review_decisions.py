@@ -116,7 +116,7 @@ class DecisionPages:
             mails = await self._context.services.preview_emails(tx, subject, decide)
         except (ReviewRefused, Problem):
             return page  # the page says why; a decision is still possible
-        sentences = [*page.sentences, *describe_recipients(mails.emails, mails.more)]
+        sentences = [*page.sentences, *describe_recipients(mails.emails, mails.unpreviewed_application_count)]
         page = replace(page, sentences=sentences, preview=page.preview if mails.emails else "")
         shown_emails = [(EMAIL_TITLE, render_email_preview(one.mail)) for one in mails.emails]
         return replace(page, mails=shown_emails) if shown else page
@@ -182,8 +182,8 @@ def render_email_preview(email: Mail) -> Markup:
 
 def _fields(handler: ReviewHandler, kind: Kind, verdict: Verdict) -> Sequence[ActionField]:
     label, linked = "Evidence (visible only to other reviewers)", kind == "screening"
-    note = ActionField("note", label, "area", maxlength=MAX_NOTE_LENGTH, linked=linked)
+    note = ActionField("note", label, "area", maxlength=MAX_NOTE_LENGTH, takes_value_from_query=linked)
     if verdict == "accepted":
         return [note]
     choices = rejection_choices(kind, handler.reason_codes)
-    return [ActionField("reason", "Reason", "choice", choices=choices, linked=linked), note]
+    return [ActionField("reason", "Reason", "choice", choices=choices, takes_value_from_query=linked), note]

@@ -47,7 +47,7 @@ _NEVER: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentOwner:
+class PageWithDocuments:
     """A page that lists documents, at a path with ``{id}``.
 
     ``load``: returns the documents, the path of the page in the URL, below ``/operator``, and the label of a link to
@@ -55,13 +55,13 @@ class DocumentOwner:
     """
 
     path: str
-    load: Callable[[Tx, SignedInRequest], Awaitable[tuple[Sequence[Document], str, str]]]
+    load_documents: Callable[[Tx, SignedInRequest], Awaitable[tuple[Sequence[Document], str, str]]]
 
 
 class DocumentPages:
     """The document viewer, which shows one page of a document with zoom and rotation."""
 
-    def __init__(self, context: ConsoleContext, *owners: DocumentOwner) -> None:
+    def __init__(self, context: ConsoleContext, *owners: PageWithDocuments) -> None:
         self._context = context
         self._owners = owners
 
@@ -78,13 +78,13 @@ class DocumentPages:
             )
         ]
 
-    def _page_handler(self, owner: DocumentOwner) -> VisitorHandler:
+    def _page_handler(self, owner: PageWithDocuments) -> VisitorHandler:
         async def show(visitor: SignedInRequest) -> Response:
             return await self._show(visitor, owner)
 
         return show
 
-    def _image_handler(self, owner: DocumentOwner) -> VisitorHandler:
+    def _image_handler(self, owner: PageWithDocuments) -> VisitorHandler:
         async def show(visitor: SignedInRequest) -> Response:
             return await self._page_image(visitor, owner)
 
@@ -94,7 +94,7 @@ class DocumentPages:
         name = visitor.path.rpartition("/")[2].removesuffix(".image")
         return self._context.parse_id(documents.TYPE, name)
 
-    async def _show(self, visitor: SignedInRequest, owner: DocumentOwner) -> Response:
+    async def _show(self, visitor: SignedInRequest, owner: PageWithDocuments) -> Response:
         """Show one page of the document with the zoom and rotation in the URL.
 
         Shows an error if it cannot be rendered.
@@ -102,13 +102,13 @@ class DocumentPages:
         zoom, quarter_turns, number = _requested_view(visitor, "fit")
         async with self._context.db.write() as tx:
             document, back, back_label = await self._clean_document(tx, visitor, owner)
-            link = documents.download_url(tx, document)
+            link = documents.build_download_url(tx, document)
         pages = 1
         if document.media_type == _PDF:
             made = await self._render(document, _SMALL, number, 0)
             if made is not None:
                 made.content.close()
-            pages = made.pages if made else 0
+            pages = made.page_count if made else 0
         elif number != 1:
             raise NotFound
 
@@ -139,17 +139,17 @@ class DocumentPages:
         )
 
     async def _clean_document(
-        self, tx: Tx, visitor: SignedInRequest, owner: DocumentOwner
+        self, tx: Tx, visitor: SignedInRequest, owner: PageWithDocuments
     ) -> tuple[Document, str, str]:
         """The document in the URL, if it passed the malware scan, with the page that lists it. Raises NotFound."""
         document_id = self._document_id(visitor)
-        listed, back, back_label = await owner.load(tx, visitor)
+        listed, back, back_label = await owner.load_documents(tx, visitor)
         found = next((one for one in listed if one.id == document_id), None)
         if found is None or found.status != "clean":
             raise NotFound
         return found, back, back_label
 
-    async def _page_image(self, visitor: SignedInRequest, owner: DocumentOwner) -> Response:
+    async def _page_image(self, visitor: SignedInRequest, owner: PageWithDocuments) -> Response:
         """Send the image of a page, rendered by the sandboxed process."""
         zoom, quarter_turns, number = _requested_view(visitor, "1")
         async with self._context.db.write() as tx:

@@ -118,10 +118,14 @@ async def _match_effects(tx: Tx, match_id: UUID, verdict: Verdict) -> list[str]:
     ]
 
 
-def describe_recipients(previews: Sequence[EmailPreview], more: int = 0) -> list[str]:
-    """Who is emailed about the decision, in which language, and why in this one. ``more``: applications not shown."""
-    if more:
-        words = "1 more application is" if more == 1 else f"{more:,} more applications are"
+def describe_recipients(previews: Sequence[EmailPreview], unshown_application_count: int = 0) -> list[str]:
+    """Who is emailed about the decision, in which language, and why in this one. ``unshown_application_count``: applications not shown."""
+    if unshown_application_count:
+        words = (
+            "1 more application is"
+            if unshown_application_count == 1
+            else f"{unshown_application_count:,} more applications are"
+        )
         return [*describe_recipients(previews), f"{words} affected. Emails about them are not shown here."]
     if not previews:
         return ["We do not send an email about this decision now."]

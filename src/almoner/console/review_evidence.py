@@ -71,7 +71,9 @@ class EvidenceRequestPages:
             mails = await self._context.services.preview_emails(tx, view.subject, ask, "missing")
         except (ReviewRefused, Problem):
             return page  # the page says why; sending is still possible
-        page = replace(page, sentences=[*page.sentences, *describe_recipients(mails.emails, mails.more)])
+        page = replace(
+            page, sentences=[*page.sentences, *describe_recipients(mails.emails, mails.unpreviewed_application_count)]
+        )
         shown_emails = [(EMAIL_TITLE, render_email_preview(one.mail)) for one in mails.emails]
         return replace(page, mails=shown_emails) if shown else page
 

@@ -27,7 +27,7 @@ from almoner.console.money_records import load_organisation_names_by_id
 from almoner.console.operator_start_page import StartPageLine, StartPageSection
 from almoner.console.review_cases import CasePages
 from almoner.console.review_decisions import DecisionPages
-from almoner.console.review_documents import DocumentOwner, DocumentPages
+from almoner.console.review_documents import DocumentPages, PageWithDocuments
 from almoner.console.review_dossiers import DossierPages
 from almoner.console.review_evidence import EvidenceRequestPages
 from almoner.console.review_second_looks import SecondLookPages
@@ -102,8 +102,8 @@ def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
     cases, looks = CasePages(context), SecondLookPages(context)
     owners = (
-        DocumentOwner(f"{REVIEWS}/{{id}}", cases.load_documents),
-        DocumentOwner(f"{SECOND_LOOKS}/{{id}}", looks.load_documents),
+        PageWithDocuments(f"{REVIEWS}/{{id}}", cases.load_documents),
+        PageWithDocuments(f"{SECOND_LOOKS}/{{id}}", looks.load_documents),
     )
     return [
         *ListRouteBuilder(context).routes(_ReviewQueue(context).declared()),
@@ -221,7 +221,7 @@ class _ReviewQueue:
             texts = _QueueTexts(
                 await self._find_names(tx, found),
                 await _describe_missing_evidence(tx, found),
-                await reviews.list_ids_with_received_evidence(tx, [one.id for one in found]),
+                await reviews.filter_review_ids_with_received_evidence(tx, [one.id for one in found]),
                 names,
                 partner_names,
             )
@@ -231,9 +231,10 @@ class _ReviewQueue:
             approved = await load_first_approvers_by_verification_id(
                 tx, [one.id for one in beside if one.kind != "verification_flag"]
             )
-            rows = [(one.asked_at, one.id, self._row(tx, one, texts)) for one in found]
+            rows = [(one.requested_at, one.id, self._row(tx, one, texts)) for one in found]
             rows += [
-                (one.since, one.id, _verification_row(tx, one, nonprofits, partner_names, approved)) for one in beside
+                (one.waiting_since, one.id, _verification_row(tx, one, nonprofits, partner_names, approved))
+                for one in beside
             ]
         return build_time_sorted_page(sorted(rows, key=lambda row: row[:2]), query.limit)
 
@@ -300,8 +301,8 @@ class _ReviewQueue:
             _ANSWERED if one.id in texts.answered else None,
             texts.partners[subject.partner_id],
             subject.country_code,
-            subject.script and subject.script.title(),
-            one.asked_at,
+            subject.name_script and subject.name_script.title(),
+            one.requested_at,
             one.due_at,
             held,
         )
@@ -322,7 +323,7 @@ async def _describe_missing_evidence(tx: Tx, found: Sequence[Review]) -> dict[UU
         for subject_id, awaited in (
             await submissions.load_requested_evidence_by_check_record_id(tx, kind, ids)
         ).items():
-            missing[subject_id] = ", ".join(EVIDENCE_WORDS[one.evidence] for one in awaited)
+            missing[subject_id] = ", ".join(EVIDENCE_WORDS[one.evidence_code] for one in awaited)
     return missing
 
 
@@ -346,7 +347,7 @@ def _verification_row(
         partner_names[one.partner_id],
         None,
         None,
-        one.since,
+        one.waiting_since,
         None,
         None,
     )

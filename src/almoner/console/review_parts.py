@@ -40,12 +40,12 @@ def evidence_template_values(
     """The values that the template ``review_parts.html`` needs. ``candidate_id``: the register entry to compare."""
     return {
         **_candidate_parts(ids, subject, evidence, candidate_id),
-        "compared": build_comparison_rows(evidence.compared, subject.country_code),
+        "compared": build_comparison_rows(evidence.value_comparisons, subject.country_code),
         "facts": facts_missing_from_comparison(evidence),
         "fact_words": format_fact_value,
         "fact_path": partial(_organisation_path, ids),
         "fact_reading": partial(romanise_fact_value, subject.country_code),
-        "steps": split_steps_to_read_and_passed_steps(subject.kind, evidence.steps),
+        "steps": split_steps_to_review_and_passed(subject.kind, evidence.steps),
         "step_name": partial(_step_name_text, subject.kind),
         "step_result": partial(_match_step_text, subject.kind),
         "step_facts": evaluation_step_facts,
@@ -70,7 +70,7 @@ def _candidate_parts(
     """The register entries that may be meant instead, by ID, and the one to compare: the chosen or the first one."""
     candidates = {ids.encode("organisation", one.organisation_id): one for one in evidence.candidates}
     chosen = candidate_id if candidate_id in candidates else next(iter(candidates), None)
-    compared = candidates[chosen].compared if chosen else ()
+    compared = candidates[chosen].value_comparisons if chosen else ()
     return {
         "candidates": candidates,
         "chosen_candidate": chosen,
@@ -83,7 +83,7 @@ def facts_missing_from_comparison(evidence: ReviewEvidence) -> list[Fact]:
 
     The same value under another label is a fact of its own, such as a listed name and its kind.
     """
-    compared = {(_check_of(one.label), one.stated) for one in evidence.compared if one.stated}
+    compared = {(_check_of(one.label), one.stated) for one in evidence.value_comparisons if one.stated}
     return [
         (label, value)
         for label, value in evidence.facts
@@ -122,7 +122,7 @@ def _match_step_text(kind: Kind, step: EvaluationStep) -> str:
     return "For a match" if points > 0 else "Against a match"
 
 
-def split_steps_to_read_and_passed_steps(
+def split_steps_to_review_and_passed(
     kind: Kind, steps: Sequence[EvaluationStep]
 ) -> tuple[list[EvaluationStep], list[EvaluationStep]]:
     """The steps to read, failed ones first, and those that passed or did not apply. Of a match, all are to read."""

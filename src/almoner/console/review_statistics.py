@@ -68,7 +68,7 @@ class ReviewStatisticsPage:
         async with self._context.db.read() as tx:
             today = tx.now.date()
             since = datetime.combine(today - timedelta(days=charts.DAYS - 1), time(), UTC)
-            daily = await reviews.list_daily_statistics(tx, since)
+            daily = await reviews.list_daily_review_statistics(tx, since)
             hourly = await reviews.list_decision_counts_by_reviewer(tx, since)
             agreed = await reviews.list_second_look_agreement(tx, since)
             reasons = await reviews.list_reason_statistics(tx, since)

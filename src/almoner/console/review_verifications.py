@@ -31,8 +31,8 @@ from almoner.console.money_records import (
 from almoner.console.review_confirmations import (
     ConfirmationPages,
     build_confirmation_table,
-    confirmation_message,
     confirmation_request_actions,
+    confirmation_success_message,
 )
 from almoner.console.review_dossiers import dossier_links
 from almoner.console.review_words import REVIEWS
@@ -112,7 +112,7 @@ class DonationRecipientVerificationPages:
                 tables=[await _findings(tx, one), await build_confirmation_table(tx, one), _flag_table(tx, flags)],
                 downloads=dossier_links(TYPE, tx.ids.encode(TYPE, one.id)),
             )
-        message = confirmation_message(visitor) or _VERIFICATIONS.success_message(visitor)
+        message = confirmation_success_message(visitor) or _VERIFICATIONS.success_message(visitor)
         after = encode_time_cursor(one.created_at, one.id)
         return await show_record(self._context, visitor, page, message, "review_verification.html", after=after)
 
@@ -120,7 +120,9 @@ class DonationRecipientVerificationPages:
         """Show a flag: what has changed since the checks, and who has reviewed the flag."""
         async with self._context.db.read() as tx:
             one = await _FLAGS.get_from_url(self._context, tx, visitor)
-            by = await build_operator_name_lookup(tx, [look.by for look in (one.flag.first, one.flag.second) if look])
+            by = await build_operator_name_lookup(
+                tx, [look.by for look in (one.flag.first_review, one.flag.second_review) if look]
+            )
             me = self._context.operator_id(visitor)
             name = tx.ids.encode(TYPE, one.verification.id)
             page = RecordPage(
@@ -132,7 +134,7 @@ class DonationRecipientVerificationPages:
                 facts=await _flag_facts(tx, one),
                 steps=[
                     TimelineStep("Reviewed", "done", look.at.isoformat(), note=f"{by(look.by)}: {look.note}")
-                    for look in (one.flag.first, one.flag.second)
+                    for look in (one.flag.first_review, one.flag.second_review)
                     if look
                 ],
                 actions=_FLAGS.list_available_actions(tx, one, me),
@@ -150,15 +152,15 @@ async def find_next_waiting_item(
     while found := await verifications.list_waiting_review_items(tx, _PAGE, after_position=after):
         ids = [one.id for one in found if one.kind == "monetary_donation_verification"]
         approvers = await load_first_approvers_by_verification_id(tx, ids)
-        asked = await organisation_confirmations.list_verification_ids_only_awaiting_answer(tx, ids)
+        asked = await organisation_confirmations.list_verification_ids_awaiting_only_organisation(tx, ids)
         for one in found:
             if one.has_first_review:
-                first = (await verifications.get_flag(tx, one.id)).first
+                first = (await verifications.get_flag(tx, one.id)).first_review
                 if first is not None and first.by != operator_id:
                     return one
             elif one.id not in asked and not _is_operator(tx, approvers.get(one.id), operator_id):
                 return one
-        after = found[-1].since, found[-1].id
+        after = found[-1].waiting_since, found[-1].id
     return None
 
 
@@ -227,7 +229,7 @@ async def _watchlist_search(tx: Tx, one: MonetaryDonationVerification) -> list[t
 
 async def _flag_facts(tx: Tx, one: _Flagged) -> list[LabelledValue]:
     found = await _facts(tx, one.verification)
-    reviewed = sum(1 for look in (one.flag.first, one.flag.second) if look)
+    reviewed = sum(1 for look in (one.flag.first_review, one.flag.second_review) if look)
     changed = [
         LabelledValue(humanise_field_name(name), ", ".join(map(str, value)) if isinstance(value, list) else str(value))
         for name, value in one.flag.facts.items()
@@ -245,13 +247,13 @@ async def _flag_facts(tx: Tx, one: _Flagged) -> list[LabelledValue]:
 async def _decisions(tx: Tx, one: MonetaryDonationVerification) -> list[TimelineStep]:
     known = await verifications.list_decisions(tx, one.id)
     by = await build_operator_name_lookup(
-        tx, [who for row in known for who in (row.evidence.decided_by, row.evidence.second_by) if who]
+        tx, [who for row in known for who in (row.grounds.decided_by, row.grounds.second_by) if who]
     )
     steps = []
     for row in known:
-        seconded = f" {by(row.evidence.second_by)}: {row.evidence.second_note}" if row.evidence.second_by else ""
-        note = f"{by(row.evidence.decided_by)}: {row.evidence.note}{seconded}"
-        steps.append(TimelineStep(humanise_field_name(row.decision), "done", row.at.isoformat(), note=note))
+        seconded = f" {by(row.grounds.second_by)}: {row.grounds.second_note}" if row.grounds.second_by else ""
+        note = f"{by(row.grounds.decided_by)}: {row.grounds.note}{seconded}"
+        steps.append(TimelineStep(humanise_field_name(row.decision), "done", row.decided_at.isoformat(), note=note))
     return steps
 
 
@@ -286,7 +288,7 @@ def _flag_table(tx: Tx, flags: Sequence[VerificationFlag]) -> RecordTable:
             (
                 one.description,
                 humanise_field_name(one.status),
-                f"{sum(1 for look in (one.first, one.second) if look)} of 2",
+                f"{sum(1 for look in (one.first_review, one.second_review) if look)} of 2",
                 one.raised_at,
             ),
         )
@@ -298,7 +300,7 @@ def _flag_table(tx: Tx, flags: Sequence[VerificationFlag]) -> RecordTable:
 
 def _cleared_by(one: _Flagged) -> list[str]:
     """The first of the two reviewers who clear a flag."""
-    return [one.flag.first.by] if one.flag.first else []
+    return [one.flag.first_review.by] if one.flag.first_review else []
 
 
 async def _parties(tx: Tx, one: MonetaryDonationVerification) -> tuple[str, str]:
@@ -349,7 +351,7 @@ async def _about_clearing(tx: Tx, one: _Flagged) -> Sequence[str]:
         if others
         else ""
     )
-    if one.flag.first is None:
+    if one.flag.first_review is None:
         first = "Two reviewers must clear this flag. You are the first reviewer:"
         return [f"{first} disbursements remain blocked until another reviewer also clears this flag."]
     return [
@@ -411,8 +413,8 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
     id_type=TYPE,
     name=_WORDS,
     get=_get,
-    record_id=lambda one: one.id,
-    facts=_facts,
+    get_record_id=lambda one: one.id,
+    load_facts=_facts,
     actions=(
         RecordAction(
             "approve",
@@ -423,7 +425,7 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
             lambda one: "" if one.status == "pending" else "This verification is not pending.",
             "The verification is approved.",
             "a",
-            first_approver=_first_approver,
+            find_first_approver=_first_approver,
         ),
         RecordAction(
             "reject",
@@ -457,8 +459,8 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
             "o",
         ),
     ),
-    refusals=(InvalidState,),
-    missing=(NotFound,),
+    refusal_errors=(InvalidState,),
+    not_found_errors=(NotFound,),
     role="reviewer",
 )
 _FLAGS: Final[RecordKind[_Flagged]] = RecordKind(
@@ -466,8 +468,8 @@ _FLAGS: Final[RecordKind[_Flagged]] = RecordKind(
     id_type=FLAG_TYPE,
     name=_FLAG_WORDS,
     get=_get_flag,
-    record_id=lambda one: one.flag.id,
-    facts=_flag_facts,
+    get_record_id=lambda one: one.flag.id,
+    load_facts=_flag_facts,
     actions=(
         RecordAction(
             "clear",
@@ -481,7 +483,7 @@ _FLAGS: Final[RecordKind[_Flagged]] = RecordKind(
             _cleared_by,
         ),
     ),
-    refusals=(InvalidState,),
-    missing=(NotFound,),
+    refusal_errors=(InvalidState,),
+    not_found_errors=(NotFound,),
     role="reviewer",
 )

@@ -164,7 +164,7 @@ def list_summary_facts(evidence: ReviewEvidence) -> list[LabelledValue]:
         for label, value in evidence.facts[:_MOST_FACTS]
         if value
     ]
-    on_record = [(one.label, ", ".join(one.listed[:_MOST_LISTED])) for one in evidence.compared]
+    on_record = [(one.label, ", ".join(one.listed[:_MOST_LISTED])) for one in evidence.value_comparisons]
     return facts + [LabelledValue(f"{label}, on record", listed) for label, listed in on_record if listed]
 
 

@@ -43,13 +43,13 @@ select p.id from request_payment p join donation_request r on r.id = p.donation_
 
 
 @across_partners("operators")
-async def find_ids_of_records_with_transfers(tx: Tx, reference: str) -> list[UUID]:
+async def find_ledger_transfer_owner_ids(tx: Tx, id_or_payment_reference: str) -> list[UUID]:
     """Find the records that own ledger transfers, by an ID, an end-to-end ID or a payment reference."""
     for id_type, sql in _OWNERS.items():
-        if (record_id := tx.ids.decode(id_type, reference)) is not None:
+        if (record_id := tx.ids.decode(id_type, id_or_payment_reference)) is not None:
             return [row[0] for row in await tx.fetch(sql, record_id)]
-    if _PLAIN.fullmatch(reference):
-        return [UUID(reference)]
-    found = await tx.fetch(_BY_END_TO_END_ID, reference.lower())
-    found += await tx.fetch(_BY_REQUEST, reference.upper())
+    if _PLAIN.fullmatch(id_or_payment_reference):
+        return [UUID(id_or_payment_reference)]
+    found = await tx.fetch(_BY_END_TO_END_ID, id_or_payment_reference.lower())
+    found += await tx.fetch(_BY_REQUEST, id_or_payment_reference.upper())
     return [row[0] for row in found]

@@ -35,7 +35,7 @@ class ApiRequestSource:
             found = await keys.list_requests_page(tx, partner, wanted, before, int(given["pageSize"]))
             known = {key.id: key for key in await keys.list_by_partner(tx, partner)}
             records = [_record(tx, request, known.get(request.key_id)) for request in found.requests]
-        onward = None if found.next is None else found.next.hex
+        onward = None if found.next_before_id is None else found.next_before_id.hex
         return RecordPage(records, len(records), onward, None)
 
     async def get(self, member: ActingMember, record_id: str) -> Record:
@@ -62,7 +62,7 @@ def _record(tx: Tx, request: ApiRequest, key: ApiKey | None) -> Record:
         "durationMs": round(request.duration_ms, 2),
         "apiKey": "" if key is None else f"{key.name} ...{key.hint}",
         "apiKeyId": tx.ids.encode("apikey", request.key_id),
-        "network": request.network,
+        "network": request.client_network,
         "createdAt": iso_timestamp(request.received_at),
     }
 

@@ -144,15 +144,15 @@ class FormField:
     hint: str = ""
     kind: FieldKind = "text"
     required: bool = False
-    named: str = ""
+    label_member: str = ""
     choices: tuple[str, ...] = ()
-    initial: str | tuple[str, ...] = ""
+    initial_value: str | tuple[str, ...] = ""
     advanced: bool = False
 
     @property
     def label_field_name(self) -> str:
         """The member whose label the field shows."""
-        return self.named or self.member
+        return self.label_member or self.member
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,16 +174,16 @@ class RecordAction:
 
     path: str
     scope: str
-    statuses: frozenset[object] = frozenset()
+    allowed_statuses: frozenset[object] = frozenset()
     requires_reauthentication: bool = False
     fields: tuple[FormField, ...] = ()
     method: Literal["POST", "PATCH"] = "POST"
-    sets: Mapping[str, object] = field(default_factory=dict, hash=False)
-    member: str = "status"
+    fixed_values: Mapping[str, object] = field(default_factory=dict, hash=False)
+    status_field: str = "status"
 
     def is_offered(self, record: Mapping[str, object]) -> bool:
         """Whether the action is available for the record."""
-        return not self.statuses or record.get(self.member) in self.statuses
+        return not self.allowed_statuses or record.get(self.status_field) in self.allowed_statuses
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ class RecordList:
 
     area: Area
     path: str
-    call: str
+    api_path: str
     scope: str
     id_type: str
     columns: tuple[Column, ...]
@@ -247,9 +247,9 @@ class RecordList:
     form: RecordForm | None = None
     actions: tuple[RecordAction, ...] = ()
     has_note: bool = False
-    counted: bool = True
+    has_total_count: bool = True
     """Whether the number of matching records is known."""
-    paged: bool = True
+    is_paged: bool = True
     """Whether the API call returns it in pages."""
     template: str = "record.html"
     """The template of a record's page."""
@@ -321,7 +321,7 @@ class CsvExport:
     person_id: UUID
     list: str
     query: str
-    shows_donors: bool
+    contains_donor_data: bool
     status: Literal["pending", "ready", "failed"]
     storage_key: str | None
     created_at: datetime

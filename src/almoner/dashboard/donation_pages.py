@@ -196,7 +196,7 @@ class DonationPages:
         )
         named = {"organisation": tx.ids.encode("organisation", given.organisation_id)}
         await audit.record_entry(
-            tx, partner.id, by.actor, "donation.reassigned", donation["id"], ip_address=by.address, details=named
+            tx, partner.id, by.actor, "donation.reassigned", donation["id"], ip_address=by.ip_address, details=named
         )
 
     async def resend_receipt(self, visitor: SignedInRequest) -> Response:
@@ -210,7 +210,7 @@ class DonationPages:
             donation_id = self._context.parse_id("donation", donation["id"])
             if await donations.resend_receipt(tx, partner, donation_id):
                 await audit.record_entry(
-                    tx, partner.id, by.actor, "receipt.resent", donation["id"], ip_address=by.address
+                    tx, partner.id, by.actor, "receipt.resent", donation["id"], ip_address=by.ip_address
                 )
         return redirect_to(f"{own}?done=receipt")
 

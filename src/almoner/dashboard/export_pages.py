@@ -92,7 +92,7 @@ class ExportPages:
         by = self._context.audit_context(visitor)
         subject, details = self._context.format_id(ID_TYPE, export.id), {"list": export.list[1:]}
         await audit.record_entry(
-            tx, visitor.realm.id, by.actor, action, subject, ip_address=by.address, details=details
+            tx, visitor.realm.id, by.actor, action, subject, ip_address=by.ip_address, details=details
         )
 
     async def _render(

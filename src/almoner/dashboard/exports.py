@@ -16,7 +16,7 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import NoSuchPerson, Person, member_realm
 from almoner.dashboard import store_exports
 from almoner.dashboard.domain import EXPORT_RETENTION, EXPORTERS, CsvExport, RecordList, has_scope
-from almoner.dashboard.list_files import RecordListReader, may_see_donors
+from almoner.dashboard.list_files import RecordListReader, may_see_donor_data
 from almoner.dashboard.member_api_client import ActingMember, ApiCallRejected, JobMember
 from almoner.dashboard.record_lists import LISTS
 from almoner.dashboard.store_exports import list_referenced_blob_keys as list_referenced_blob_keys
@@ -60,7 +60,7 @@ REMOVE: Final = JobKind("csv_exports.remove", RemoveExportFileJob)
 class JobDependencies:
     """The parts of the deployment that CSV exports need."""
 
-    files: RecordListReader
+    record_list_reader: RecordListReader
     blobs: BlobStore
     catalogues: TranslationCatalogues
 
@@ -80,7 +80,7 @@ def may_download(member: ActingMember, export: CsvExport) -> bool:
     return (
         export.person_id == member.person.id
         and may_export(member.person, declared)
-        and (not export.shows_donors or may_see_donors(member, declared))
+        and (not export.contains_donor_data or may_see_donor_data(member, declared))
     )
 
 
@@ -92,7 +92,7 @@ async def request_export(tx: Tx, member: ActingMember, record_list: RecordList, 
         member.person.id,
         record_list.path,
         query,
-        may_see_donors(member, record_list),
+        may_see_donor_data(member, record_list),
         "pending",
         None,
         tx.now,
@@ -137,7 +137,7 @@ async def _write_file(dependencies: JobDependencies, person: Person, export: Csv
     notice = language.text("dashboard.list.limit", limit=format_whole_number(_MOST_RECORDS, language.locale))
     query = QueryParams(export.query)
     with tempfile.TemporaryFile() as file:
-        async for lines in dependencies.files.stream_csv_lines(
+        async for lines in dependencies.record_list_reader.stream_csv_lines(
             JobMember(person), _LISTS[export.list], query, _MOST_RECORDS, notice
         ):
             file.write(lines)

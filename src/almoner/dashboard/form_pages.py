@@ -33,7 +33,7 @@ from almoner.dashboard.record_forms import (
     submitted_form_values,
 )
 from almoner.dashboard.record_lists import CONFIGURATIONS, ORGANISATIONS
-from almoner.dashboard.record_locks import ensure_state_unchanged, read_state
+from almoner.dashboard.record_locks import ensure_record_unchanged, load_record_state
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import PreconditionFailed
@@ -87,7 +87,9 @@ class RecordFormPages:
                 body, problems = parse_form(form.fields, typed, blank, texts)
                 if not problems:
                     try:
-                        made = await self._calls.post(visitor, record_list.call, body, idempotency_key=visitor.form_key)
+                        made = await self._calls.post(
+                            visitor, record_list.api_path, body, idempotency_key=visitor.form_key
+                        )
                         return redirect_to(f"{visitor.portal.home}{record_list.path}/{made['id']}?done=new")
                     except ApiCallRejected as refused:
                         problems = _form_problems(refused, form.fields, texts)
@@ -146,7 +148,7 @@ class RecordFormPages:
         precondition: Precondition | None,
     ) -> None:
         """Call the API. ``precondition``: of a PATCH. Raises ApiCallRejected."""
-        path, body = f"{record_list.call}/{record['id']}", {**action.sets, **body}
+        path, body = f"{record_list.api_path}/{record['id']}", {**action.fixed_values, **body}
         if action.method == "POST":
             await self._calls.post(visitor, f"{path}/{action.path}", body, idempotency_key=visitor.form_key)
         elif body:
@@ -158,8 +160,8 @@ class RecordFormPages:
         record_id = self._context.parse_id(record_list.id_type, name)
         partner, id_type = partner_from_request(visitor), record_list.id_type
         async with self._context.db.read() as tx:
-            state = await read_state(tx, partner, id_type, record_id)
-        return lambda tx: ensure_state_unchanged(tx, partner, id_type, record_id, state)
+            state = await load_record_state(tx, partner, id_type, record_id)
+        return lambda tx: ensure_record_unchanged(tx, partner, id_type, record_id, state)
 
     async def _render(
         self,
@@ -199,7 +201,7 @@ class RecordFormPages:
                 pages = iterate_pages(lambda asked: self._calls.list_page(visitor, "/v1/categories", asked), [])
                 return [none, *[(one["id"], one["name"]) async for records in pages for one in records]]
             case "configuration":
-                found = (await self._calls.list_page(visitor, CONFIGURATIONS.call, [])).records
+                found = (await self._calls.list_page(visitor, CONFIGURATIONS.api_path, [])).records
                 return [none, *((one["id"], one["name"] or one["branding"]["displayName"]) for one in found)]
             case "nonprofits":
                 return await self._nonprofits(visitor, entered_values[field.member])
@@ -212,7 +214,7 @@ class RecordFormPages:
         if (wanted := visitor.form_value(_FIND).strip()[:500]) and visitor.form_value("do") == _FIND:
             asked = [("query", wanted), ("acceptsDonations", "true"), ("pageSize", str(_HITS))]
             try:
-                found = (await self._calls.list_page(visitor, ORGANISATIONS.call, asked)).records
+                found = (await self._calls.list_page(visitor, ORGANISATIONS.api_path, asked)).records
             except ApiCallRejected as refused:
                 if refused.status != 400:
                     raise

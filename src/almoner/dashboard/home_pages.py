@@ -69,7 +69,7 @@ class HomePages:
         async with self._context.db.read() as tx:
             today = tx.now.date()
             counts = await donations.load_paid_donation_counts_by_day(tx, partner, charts.chart_start_date(today))
-        latest = await self._calls.list_page(visitor, DONATIONS.call, [("pageSize", str(_LAST))])
+        latest = await self._calls.list_page(visitor, DONATIONS.api_path, [("pageSize", str(_LAST))])
         return render_page(
             self._context,
             visitor,
@@ -116,9 +116,11 @@ class HomePages:
             ("processed", "dashboard.attention.processed"),
             ("pending", "dashboard.attention.pending"),
         ):
-            page = await self._calls.list_page(visitor, SUBMISSIONS.call, [("status", status), ("pageSize", "1")])
+            page = await self._calls.list_page(visitor, SUBMISSIONS.api_path, [("status", status), ("pageSize", "1")])
             items.append(AttentionItem(page.total, text, f"{home}{SUBMISSIONS.path}?status={status}"))
-        returned = await self._calls.list_page(visitor, DISBURSEMENTS.call, [("status", "RETURNED"), ("pageSize", "1")])
+        returned = await self._calls.list_page(
+            visitor, DISBURSEMENTS.api_path, [("status", "RETURNED"), ("pageSize", "1")]
+        )
         items.append(
             AttentionItem(returned.total, "dashboard.attention.returned", f"{home}{DISBURSEMENTS.path}?status=RETURNED")
         )

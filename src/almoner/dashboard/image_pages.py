@@ -55,7 +55,7 @@ class RecordImagePages:
         signed_in = await gate.find_sign_in(request, await gate.get_portal_for_request(request))
         received = await _receive(request, record_list) if signed_in else ReceivedUpload(None)
         try:
-            fields = received.uploaded_file.fields if received.uploaded_file else {}
+            fields = received.uploaded_file.form_fields if received.uploaded_file else {}
             visitor = await gate.require_sign_in(request, *roles, form=FormData(fields))
             if isinstance(visitor, Response):
                 return visitor
@@ -65,7 +65,7 @@ class RecordImagePages:
 
     async def _send(self, visitor: SignedInRequest, record_list: RecordList, received: ReceivedUpload) -> Response:
         record = await self._records.get_record(visitor, record_list)
-        path = f"{record_list.call}/{record['id']}/{record_list.image}"
+        path = f"{record_list.api_path}/{record['id']}/{record_list.image}"
         try:
             content = received.get_uploaded_file().content
             content.seek(0)

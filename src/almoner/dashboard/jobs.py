@@ -5,7 +5,7 @@ from typing import Final
 
 from almoner.dashboard import store, store_search
 from almoner.dashboard.domain import VIEW_RETENTION
-from almoner.dashboard.search_terms import record_term_hashes
+from almoner.dashboard.search_terms import hash_terms_of_record
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import TaskRegistry
 
@@ -33,9 +33,11 @@ async def update_search_index(tx: Tx) -> int:
     found = {}
     for record_type in {record_type for _, record_type, _ in keys}:
         ids = [record_id for _, type_, record_id in keys if type_ == record_type]
-        for record in await store_search.load_records(tx, record_type, ids):
-            found[record_type, record.record_id] = record_term_hashes(record)
-    await store_search.replace_terms(tx, keys, [found.get((type_, record_id), []) for _, type_, record_id in keys])
+        for record in await store_search.load_searchable_records(tx, record_type, ids):
+            found[record_type, record.record_id] = hash_terms_of_record(record)
+    await store_search.replace_term_hashes(
+        tx, keys, [found.get((type_, record_id), []) for _, type_, record_id in keys]
+    )
     return len(changes)
 
 

@@ -19,7 +19,7 @@ from almoner.dashboard.member_api_client import (
 )
 from almoner.kit.time import convert_day_to_start_timestamp
 from almoner.platform.database.transactions import Database, Partner
-from almoner.platform.pages.csv_files import csv_head, csv_line
+from almoner.platform.pages.csv_files import csv_header_line, csv_line
 
 MAX_DOWNLOAD: Final = 50_000
 """The maximum number of records in a file that is written during its download. Larger files are prepared by a job."""
@@ -56,9 +56,9 @@ class RecordListReader:
             return await source.list_page(member, parameters)
         if ("sort", "status") in parameters:
             return await self._list_by_status(member, record_list, dict(parameters))
-        if not record_list.paged:
+        if not record_list.is_paged:
             parameters = [pair for pair in parameters if pair[0] not in ("pageSize", "cursor")]
-        return await self._calls.list_page(member, record_list.call, parameters)
+        return await self._calls.list_page(member, record_list.api_path, parameters)
 
     def _with_moments(
         self, member: ActingMember, record_list: RecordList, parameters: Sequence[tuple[str, str]]
@@ -78,18 +78,18 @@ class RecordListReader:
         if first not in statuses:
             raise ApiCallRejected(400, "incorrect_params", ["query.cursor does not belong to this list"])
         filters, records = list(given.items()), list[Record]()
-        total = (await self._calls.list_page(member, record_list.call, [*filters, ("pageSize", "1")])).total
+        total = (await self._calls.list_page(member, record_list.api_path, [*filters, ("pageSize", "1")])).total
         for status in statuses[statuses.index(first) :]:
             left = size - len(records)
             asked = [*filters, ("status", status), ("pageSize", str(left or 1))]
             page = await self._calls.list_page(
-                member, record_list.call, [*asked, *([("cursor", cursor)] if cursor else [])]
+                member, record_list.api_path, [*asked, *([("cursor", cursor)] if cursor else [])]
             )
             if not left and page.records:
                 return RecordPage(records, total, status, None)
             records += page.records
-            if page.next:
-                return RecordPage(records, total, f"{status}~{page.next}", None)
+            if page.next_cursor:
+                return RecordPage(records, total, f"{status}~{page.next_cursor}", None)
             cursor = ""
         return RecordPage(records, total, None, None)
 
@@ -108,7 +108,7 @@ class RecordListReader:
         Raises ApiCallRejected.
         """
         members = _members(record_list)
-        yield csv_head(members)
+        yield csv_header_line(members)
         asked = [*build_filter_parameters(record_list, query), *requested_sort_order(record_list, query).api_parameters]
         written = 0
         async for records in iterate_pages(partial(self.list_page, member, record_list), asked):
@@ -123,7 +123,7 @@ class RecordListReader:
         self, member: ActingMember, record_list: RecordList, records: Sequence[Record]
     ) -> None:
         """Record which member viewed which donors' data."""
-        if not may_see_donors(member, record_list):
+        if not may_see_donor_data(member, record_list):
             return
         ids = self._db.deployment.ids
         shown = [ids.decode(record_list.id_type, record["id"]) for record in records if record.get("email")]
@@ -132,7 +132,7 @@ class RecordListReader:
                 await store.insert_donor_data_accesses(tx, Partner(member.realm.id), member.person.id, found)
 
 
-def may_see_donors(member: ActingMember, record_list: RecordList) -> bool:
+def may_see_donor_data(member: ActingMember, record_list: RecordList) -> bool:
     """Whether the list shows the member donors' personal data."""
     return record_list.contains_donor_data and has_scope(member.person.roles, PERSONAL)
 

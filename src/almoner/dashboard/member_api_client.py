@@ -47,8 +47,8 @@ class RecordPage:
 
     records: list[Record]
     total: int
-    next: str | None
-    prev: str | None
+    next_cursor: str | None
+    previous_cursor: str | None
 
 
 class ActingMember(Protocol):
@@ -217,9 +217,9 @@ async def iterate_pages(
     while True:
         page = await list_page([*parameters, ("pageSize", str(_MAX_PAGE)), *([("cursor", cursor)] if cursor else [])])
         yield page.records
-        if page.next is None:
+        if page.next_cursor is None:
             return
-        cursor = page.next
+        cursor = page.next_cursor
 
 
 def _cursor(link: str | None) -> str | None:

@@ -79,7 +79,7 @@ LINKS: Final = (
     NavigationLink("desk.link.webhooks", WEBHOOKS, roles_with_scope("webhooks:write"), group="Developers"),
     *(_link(one) for one in (EVENTS, API_REQUESTS)),
     NavigationLink("desk.link.limits", LIMITS, roles_with_scope(LIMITS_SCOPE), group="Developers"),
-    NavigationLink("desk.link.gallery", GALLERY, GALLERY_ROLES, group="Developers", sandbox=True),
+    NavigationLink("desk.link.gallery", GALLERY, GALLERY_ROLES, group="Developers", sandbox_only=True),
     NavigationLink("desk.link.preferences", PREFERENCES, frozenset(MEMBER_ROLES), group="Settings"),
     NavigationLink("desk.link.reports", REPORTS, REPORT_READERS, group="Donations"),
     NavigationLink("desk.link.brand", BRAND, frozenset({"owner"}), group="Settings"),

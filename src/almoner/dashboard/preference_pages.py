@@ -27,9 +27,9 @@ class PreferencePages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        return [self._context.route(PATH, self.change, *MEMBER_ROLES)]
+        return [self._context.route(PATH, self.change_preferences, *MEMBER_ROLES)]
 
-    async def change(self, visitor: SignedInRequest) -> Response:
+    async def change_preferences(self, visitor: SignedInRequest) -> Response:
         """Show the form, and confirm the change in the language chosen."""
         texts, person = build_page_texts(self._context, visitor), visitor.person
         offered = self._context.page_renderer.catalogues.offered_languages
@@ -71,7 +71,7 @@ class PreferencePages:
             if changed != person.profile:
                 await people.update_profile(tx, person, changed)
                 await audit.record_entry(
-                    tx, visitor.realm.id, by.actor, "member.preferences_changed", by.actor.id, ip_address=by.address
+                    tx, visitor.realm.id, by.actor, "member.preferences_changed", by.actor.id, ip_address=by.ip_address
                 )
 
 

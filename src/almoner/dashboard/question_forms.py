@@ -54,9 +54,9 @@ class QuestionForm:
 class QuestionProblem:
     """A problem of an entered question: the field, its language and line, and the reason in English."""
 
-    member: ProblemMember
+    field_name: ProblemMember
     reason: str
-    tag: str = ""
+    language_tag: str = ""
     line: int | None = None
 
 
@@ -87,11 +87,13 @@ def parse_question_form(form: QuestionForm) -> PartnerField:
     return PartnerField(form.id, form.kind, form.required, labels, choices)
 
 
-def find_form_problems(form: QuestionForm, fields: Sequence[PartnerField], position: int) -> list[QuestionProblem]:
+def find_question_problems(form: QuestionForm, fields: Sequence[PartnerField], position: int) -> list[QuestionProblem]:
     """All problems of an entered question at this position."""
     values = len(_lines(form.values))
     unmatched = [
-        QuestionProblem("answers", "", tag=one.tag) for one in form.languages if len(_lines(one.answers)) > values
+        QuestionProblem("answers", "", language_tag=one.tag)
+        for one in form.languages
+        if len(_lines(one.answers)) > values
     ]
     if values > _MOST_CHOICES:
         many = f"must have at most {MAX_CHOICES} answers, but there are {values}"

@@ -30,7 +30,7 @@ from almoner.dashboard.question_forms import (
     QuestionTranslation,
     add_language,
     build_questions_request_body,
-    find_form_problems,
+    find_question_problems,
     hash_questions,
     move_question,
     parse_question_form,
@@ -162,7 +162,7 @@ class QuestionPages:
             else:
                 form, tag = replace(form, languages=languages), ""
         elif _is_sent(visitor):
-            found = find_form_problems(form, fields, place)
+            found = find_question_problems(form, fields, place)
             refusal = None if found else await self._store(visitor, record, fields)
             if refusal is None and not found:
                 return self._stored(visitor, record, done)
@@ -245,7 +245,7 @@ class QuestionPages:
 
         stale = visitor.form_value("version") != version
         if not stale:
-            path, body = f"{CONFIGURATIONS.call}/{record['id']}", build_questions_request_body(fields)
+            path, body = f"{CONFIGURATIONS.api_path}/{record['id']}", build_questions_request_body(fields)
             try:
                 await self._calls.patch(visitor, path, body, precondition=ensure_unchanged)
             except ApiCallRejected as refused:
@@ -323,7 +323,7 @@ def _problems_by_field(found: Sequence[QuestionProblem], form: QuestionForm, tex
     problems: Problems = {}
     first = next((one.tag for one in form.languages), "")
     for one in found:
-        tag = one.tag or first
+        tag = one.language_tag or first
         name = _language_name(tag, texts)
         field, label = {
             "label": (f"label-{tag}", texts.text("dashboard.question.label", language=name)),
@@ -331,7 +331,7 @@ def _problems_by_field(found: Sequence[QuestionProblem], form: QuestionForm, tex
             "values": ("values", texts.field_label("answerValues")),
             "type": ("type", texts.field_label("type")),
             "id": ("id", texts.field_label("questionId")),
-        }[one.member]
+        }[one.field_name]
         if not one.reason:
             sentence = texts.language.html("dashboard.question.unmatched", label=label)
         elif one.reason.startswith("body."):

@@ -27,7 +27,10 @@ class _NoAmountError(Exception):
 
 def initial_form_values(fields: Sequence[FormField]) -> dict[str, str | list[str]]:
     """The initial values of a form for a new record."""
-    return {field.member: list(field.initial) if field.kind in _TICKED else str(field.initial) for field in fields}
+    return {
+        field.member: list(field.initial_value) if field.kind in _TICKED else str(field.initial_value)
+        for field in fields
+    }
 
 
 def submitted_form_values(visitor: SignedInRequest, fields: Sequence[FormField]) -> dict[str, str | list[str]]:
@@ -130,7 +133,7 @@ def _member_value(field: FormField, text: str | list[str], currency: str, texts:
     """The value of a member for the request body. Raises _NoAmountError."""
     if field.kind == "tick":
         return text == "yes"
-    if isinstance(text, list) and (text or field.initial):
+    if isinstance(text, list) and (text or field.initial_value):
         return text
     if not text or isinstance(text, list):
         return None

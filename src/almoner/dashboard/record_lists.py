@@ -22,7 +22,7 @@ _SEARCH: Final = Filter("query")
 _OF_NONPROFIT: Final = Filter("organisationId", label_member="nonprofitId")
 _RUNNING: Final = frozenset({"pending", "pending_validation_request", "live"})
 _LANGUAGE: Final = FormField("language", kind="language")
-_NONPROFIT_ID: Final = FormField("organisationId", "find_id", required=True, named="nonprofitId")
+_NONPROFIT_ID: Final = FormField("organisationId", "find_id", required=True, label_member="nonprofitId")
 
 
 def _status(*choices: str) -> Filter:
@@ -115,8 +115,8 @@ REGULAR_DONATIONS: Final = RecordList(
 )
 _LINKS_WRITE: Final = "giving_links:write"
 _LINK_FIELDS: Final = (
-    FormField("title", "link_title", required=True, named="linkTitle"),
-    FormField("text", kind="long_text", named="linkText"),
+    FormField("title", "link_title", required=True, label_member="linkTitle"),
+    FormField("text", kind="long_text", label_member="linkText"),
     FormField("organisationIds", kind="nonprofits"),
     FormField("categoryId", "category", "category"),
     FormField("currencies", "currencies", "codes"),
@@ -125,7 +125,7 @@ _LINK_FIELDS: Final = (
         "frequencies",
         kind="choices",
         choices=("one_time", "weekly", "monthly", "quarterly", "yearly"),
-        initial=("one_time",),
+        initial_value=("one_time",),
     ),
     FormField("minimum", "amount", "amount", advanced=True),
     FormField("maximum", "amount", "amount", advanced=True),
@@ -133,7 +133,7 @@ _LINK_FIELDS: Final = (
     FormField("goal", "goal", "amount", advanced=True),
     FormField("showsProgress", kind="tick", advanced=True),
     FormField("offersDedication", kind="tick", advanced=True),
-    FormField("expiresAt", kind="last_day", named="lastDay", advanced=True),
+    FormField("expiresAt", kind="last_day", label_member="lastDay", advanced=True),
     FormField("successUrl", "next_url", advanced=True),
     FormField("allowedOrigins", "origins", "lines", advanced=True),
 )
@@ -155,10 +155,20 @@ GIVING_LINKS: Final = RecordList(
     actions=(
         RecordAction("edit", _LINKS_WRITE, fields=_LINK_FIELDS, method="PATCH"),
         RecordAction(
-            "deactivate", _LINKS_WRITE, frozenset({True}), method="PATCH", sets={"active": False}, member="active"
+            "deactivate",
+            _LINKS_WRITE,
+            frozenset({True}),
+            method="PATCH",
+            fixed_values={"active": False},
+            status_field="active",
         ),
         RecordAction(
-            "activate", _LINKS_WRITE, frozenset({False}), method="PATCH", sets={"active": True}, member="active"
+            "activate",
+            _LINKS_WRITE,
+            frozenset({False}),
+            method="PATCH",
+            fixed_values={"active": True},
+            status_field="active",
         ),
     ),
     template="giving_link.html",
@@ -218,7 +228,7 @@ SUBMISSIONS: Final = RecordList(
             "appeals",
             "validation_submissions:write",
             frozenset({"failed"}),
-            fields=(FormField("text", kind="long_text", required=True, named="appealText"),),
+            fields=(FormField("text", kind="long_text", required=True, label_member="appealText"),),
         ),
     ),
 )
@@ -245,13 +255,13 @@ _VALIDATION_REQUESTS: Final = RecordList(
 _CONFIGURATIONS_WRITE: Final = "validation_configurations:write"
 _FLAGS: Final = (*COMPLIANCE_FLAGS, *(one for one in CATEGORIES if one not in COMPLIANCE_FLAGS))
 _CONFIGURATION_FIELDS: Final = (
-    FormField("name", "form_name", named="formName"),
-    FormField("branding.displayName", named="shownName"),
-    FormField("branding.primaryColor", "form_colour", named="primaryColor"),
-    FormField("checks", kind="choices", choices=CHECKS, initial=CHECKS),
-    FormField("allowedOrganisationTypes", kind="choices", choices=ORGANISATION_TYPES, initial=ORGANISATION_TYPES),
-    FormField("complianceFlags", kind="choices", choices=_FLAGS, initial=COMPLIANCE_FLAGS),
-    FormField("emailVerification", kind="tick", initial="yes"),
+    FormField("name", "form_name", label_member="formName"),
+    FormField("branding.displayName", label_member="shownName"),
+    FormField("branding.primaryColor", "form_colour", label_member="primaryColor"),
+    FormField("checks", kind="choices", choices=CHECKS, initial_value=CHECKS),
+    FormField("allowedOrganisationTypes", kind="choices", choices=ORGANISATION_TYPES, initial_value=ORGANISATION_TYPES),
+    FormField("complianceFlags", kind="choices", choices=_FLAGS, initial_value=COMPLIANCE_FLAGS),
+    FormField("emailVerification", kind="tick", initial_value="yes"),
     FormField("isDefault", kind="tick"),
 )
 CONFIGURATIONS: Final = RecordList(
@@ -269,7 +279,7 @@ CONFIGURATIONS: Final = RecordList(
     ),
     form=RecordForm(_CONFIGURATIONS_WRITE, _CONFIGURATION_FIELDS),
     actions=(RecordAction("edit", _CONFIGURATIONS_WRITE, fields=_CONFIGURATION_FIELDS, method="PATCH"),),
-    paged=False,
+    is_paged=False,
     image="logo",
     preview=True,
     template="application_form.html",
@@ -285,7 +295,7 @@ INVITES: Final = RecordList(
         "validation_invites:write",
         (
             _LANGUAGE,
-            FormField("hostedConfigId", "configuration", "configuration", named="applicationForm"),
+            FormField("hostedConfigId", "configuration", "configuration", label_member="applicationForm"),
             FormField("redirectUrl", "next_url"),
         ),
     ),
@@ -309,7 +319,7 @@ AGENTS: Final = RecordList(
             FormField("firstName", required=True),
             FormField("lastName", required=True),
             FormField("email", required=True),
-            FormField("organisationId", "find_id", named="nonprofitId"),
+            FormField("organisationId", "find_id", label_member="nonprofitId"),
             FormField("title", "title"),
             _LANGUAGE,
         ),
@@ -386,7 +396,7 @@ API_REQUESTS: Final = RecordList(
         _UNTIL,
     ),
     has_note=True,
-    counted=False,
+    has_total_count=False,
 )
 
 LISTS: Final = (

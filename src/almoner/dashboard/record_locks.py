@@ -20,12 +20,14 @@ _READERS: Final[Mapping[str, tuple[StateReader, StateReader]]] = {
 """By ID type: the function that reads a record, and the one that also locks it."""
 
 
-async def read_state(tx: Tx, partner: Partner, id_type: str, record_id: UUID) -> object:
-    """The state of a record, to compare with ``ensure_state_unchanged``. Raises NotFound."""
+async def load_record_state(tx: Tx, partner: Partner, id_type: str, record_id: UUID) -> object:
+    """The state of a record, to compare with ``ensure_record_unchanged``. Raises NotFound."""
     return await _READERS[id_type][0](tx, partner, record_id)
 
 
-async def ensure_state_unchanged(tx: Tx, partner: Partner, id_type: str, record_id: UUID, state: object) -> None:
+async def ensure_record_unchanged(
+    tx: Tx, partner: Partner, id_type: str, record_id: UUID, expected_state: object
+) -> None:
     """Lock a record, and check that it is in this state. Raises NotFound, PreconditionFailed."""
-    if await _READERS[id_type][1](tx, partner, record_id) != state:
+    if await _READERS[id_type][1](tx, partner, record_id) != expected_state:
         raise PreconditionFailed

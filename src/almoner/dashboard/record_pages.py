@@ -162,8 +162,8 @@ class RecordPages:
             order=order,
             views=await self._views(visitor, record_list),
             query=urlencode(shown),
-            next=page.next and _link(address, shown, page.next),
-            prev=page.prev and _link(address, shown, page.prev),
+            next=page.next_cursor and _link(address, shown, page.next_cursor),
+            prev=page.previous_cursor and _link(address, shown, page.previous_cursor),
             export=f"{address}.csv?{urlencode(shown)}".rstrip("?") if may_export(visitor.person, record_list) else None,
             creatable=record_list.form is not None and has_scope(visitor.person.roles, record_list.form.scope),
             masked=record_list.contains_donor_data and not has_scope(visitor.person.roles, PERSONAL),
@@ -185,7 +185,7 @@ class RecordPages:
             return await source.get(visitor, name)
         self._context.parse_id(record_list.id_type, name)
         try:
-            record = await self._calls.get(visitor, f"{record_list.call}/{name}")
+            record = await self._calls.get(visitor, f"{record_list.api_path}/{name}")
         except ApiCallRejected as refused:
             if refused.status == 404:
                 raise NotFound from None
@@ -244,7 +244,7 @@ class RecordPages:
         notice = texts.text("dashboard.list.limit", limit=texts.number_text(MAX_DOWNLOAD))
         try:
             if (
-                record_list.counted
+                record_list.has_total_count
                 and await self.files.count_records(visitor, record_list, visitor.query) > MAX_DOWNLOAD
             ):
                 wanted = urlencode(
@@ -349,7 +349,7 @@ def _chips(
 
 def _caption(texts: PageTexts, record_list: RecordList, total: int, order: SortOrder) -> str:
     """The number of records; if the search stops counting, the text says so."""
-    if not record_list.counted:
+    if not record_list.has_total_count:
         return texts.text("dashboard.list.uncounted")
     counted = texts.text("dashboard.list.found", count=total, number=texts.number_text(total))
     if record_list is not ORGANISATIONS:

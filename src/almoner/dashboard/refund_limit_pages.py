@@ -29,9 +29,13 @@ class RefundLimitPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes. Changing money settings requires a recent reauthentication."""
-        return [self._context.route(PATH, self.change, "owner", requires_reauthentication=True, limits=_LIMITS)]
+        return [
+            self._context.route(
+                PATH, self.change_refund_limits, "owner", requires_reauthentication=True, limits=_LIMITS
+            )
+        ]
 
-    async def change(self, visitor: SignedInRequest) -> Response:
+    async def change_refund_limits(self, visitor: SignedInRequest) -> Response:
         """Show the form, or store the limits; an emptied amount removes the limit."""
         partner, problems = partner_from_request(visitor), {}
         texts = build_page_texts(self._context, visitor)
@@ -47,7 +51,7 @@ class RefundLimitPages:
             for currency in currencies
         }
         wanted: dict[str, int | None] = {}
-        for currency in filter(visitor.is_touched, currencies) if visitor.form else ():
+        for currency in filter(visitor.is_field_changed, currencies) if visitor.form else ():
             typed = visitor.form_value(currency).strip()
             minor = parse_amount(typed, currency, locale) if typed else None
             if minor is None or (isinstance(minor, int) and minor > 0):
@@ -68,7 +72,7 @@ class RefundLimitPages:
             status=422 if problems else 200,
             values={
                 currency: visitor.form_value(currency)
-                if visitor.form and visitor.is_touched(currency)
+                if visitor.form and visitor.is_field_changed(currency)
                 else stored[currency]
                 for currency in currencies
             },
@@ -92,6 +96,6 @@ class RefundLimitPages:
                 by.actor,
                 "partner.support_refunds_limited",
                 subject,
-                ip_address=by.address,
+                ip_address=by.ip_address,
                 details={"currency": currency, "amount": minor},
             )

@@ -41,7 +41,7 @@ def render_page(
         age=texts.age_text,
         language_name=texts.language_name,
         country_name=texts.country_name,
-        zone=texts.zone_name(),
+        zone=texts.time_zone_name(),
         words=texts.language.html,
         parsed=datetime.fromisoformat,
         in_english=mark_as_english,

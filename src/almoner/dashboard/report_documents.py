@@ -11,7 +11,7 @@ from almoner.giving.accounting.monthly_reports.domain import MonthlyReport, Repo
 from almoner.kit import language as languages
 from almoner.kit.time import iso_timestamp
 from almoner.platform.pages import formats
-from almoner.platform.pages.csv_files import csv_head, csv_line
+from almoner.platform.pages.csv_files import csv_header_line, csv_line
 from almoner.platform.pages.pdf import PdfRenderer, text_with_direction
 
 PRINTED_ROWS: Final = 1000
@@ -30,8 +30,8 @@ class NamedReportRow:
 
 def csv_lines(report: MonthlyReport, layout: ReportLayout, rows: Sequence[NamedReportRow]) -> Iterator[bytes]:
     """The lines of the CSV file; each names its period and partner."""
-    names = [*(column.name for column in layout.columns), layout.total]
-    yield csv_head(
+    names = [*(column.name for column in layout.columns), layout.total_column_name]
+    yield csv_header_line(
         ["nonprofitId", "nonprofit", "currency", *map(_member, names), "month", "basis", "timeZone", "madeAt", "closed"]
     )
     made_at = "" if report.made_at is None else iso_timestamp(report.made_at)
@@ -53,7 +53,7 @@ async def render_pdf(
     assert report.made_at is not None
     language, locale = texts.language, texts.language.locale
     rtl = language.direction == "rtl"
-    names = [*(column.name for column in layout.columns), layout.total]
+    names = [*(column.name for column in layout.columns), layout.total_column_name]
     totals = totals_by_currency(named.row for named in rows)
 
     def amounts(currency: str, minors: Sequence[int]) -> list[dict[str, object]]:

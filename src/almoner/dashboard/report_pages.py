@@ -49,16 +49,16 @@ class ReportPages:
         """Starlette routes. Closing a month requires a recent reauthentication."""
         context, readers = self._context, sorted(REPORT_READERS)
         return [
-            context.route(PATH, self.list, *readers),
+            context.route(PATH, self.list_reports, *readers),
             context.route(f"{PATH}/{{id}}", self.show, *readers),
-            context.route(f"{PATH}/{{id}}/close", self.close, *readers, requires_reauthentication=True),
+            context.route(f"{PATH}/{{id}}/close", self.close_report, *readers, requires_reauthentication=True),
             *(
                 context.route(f"{PATH}/{{id}}/{name}.{kind}", self.download, *readers, methods=["GET"])
                 for name, kind in product(LAYOUTS, ("csv", "pdf"))
             ),
         ]
 
-    async def list(self, visitor: SignedInRequest) -> Response:
+    async def list_reports(self, visitor: SignedInRequest) -> Response:
         """List the months with their reports, and whether the member gets them by email."""
         partner = partner_from_request(visitor)
         if visitor.form:
@@ -68,7 +68,7 @@ class ReportPages:
                 )
             return redirect_to(visitor.path)
         async with self._context.db.read() as tx:
-            months = await reports.list_months(tx, partner)
+            months = await reports.list_reportable_months(tx, partner)
             mailed = await reports.is_report_recipient(tx, partner, visitor.person.id)
         return render_page(
             self._context, visitor, "reports.html", months=months, mailed=mailed, format_month=self._month(visitor)
@@ -100,7 +100,7 @@ class ReportPages:
             report=report,
             layout=layout,
             layouts=list(LAYOUTS),
-            columns=[*(column.name for column in layout.columns), layout.total],
+            columns=[*(column.name for column in layout.columns), layout.total_column_name],
             rows=rows[:_SHOWN],
             more=len(rows) - _SHOWN,
             totals=totals_by_currency(named.row for named in rows),
@@ -110,7 +110,7 @@ class ReportPages:
             message="reports.closed.done" if visitor.query.get("done") == "closed" else "",
         )
 
-    async def close(self, visitor: SignedInRequest) -> Response:
+    async def close_report(self, visitor: SignedInRequest) -> Response:
         """Close the month after confirmation; its report is then final."""
         partner, month = partner_from_request(visitor), _month_of(visitor)
         here = f"{visitor.portal.home}{PATH}/{month:%Y-%m}"
@@ -126,7 +126,7 @@ class ReportPages:
                     subject = self._context.format_id("partner", partner.id)
                     details = {"month": f"{month:%Y-%m}"}
                     await audit.record_entry(
-                        tx, partner.id, by.actor, "month.closed", subject, ip_address=by.address, details=details
+                        tx, partner.id, by.actor, "month.closed", subject, ip_address=by.ip_address, details=details
                     )
         except MonthNotEnded:
             raise NotFound from None

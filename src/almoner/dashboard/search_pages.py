@@ -18,7 +18,7 @@ from almoner.dashboard.member_api_client import ApiCallRejected, MemberApiClient
 from almoner.dashboard.record_lists import ORGANISATIONS, PATHS_BY_ID_TYPE, SEARCHED_LISTS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import render_page
-from almoner.dashboard.search_terms import query_term_hashes
+from almoner.dashboard.search_terms import hash_terms_of_query
 from almoner.dashboard.store_search import HITS
 from almoner.platform.pages.record_tables import Cell, Column
 
@@ -84,8 +84,8 @@ class SearchPages:
             personal = shared and has_scope(visitor.person.roles, PERSONAL)
             for one in SEARCHED_LISTS:
                 if has_scope(visitor.person.roles, one.scope):
-                    words = query_term_hashes(partner.id, one.id_type, entered, includes_personal_terms=personal)
-                    ids = await store_search.find_records(tx, partner, one.id_type, words) if words else []
+                    words = hash_terms_of_query(partner.id, one.id_type, entered, includes_personal_terms=personal)
+                    ids = await store_search.find_record_ids(tx, partner, one.id_type, words) if words else []
                     found.append((one, [tx.ids.encode(one.id_type, id_) for id_ in ids]))
         return found
 
@@ -96,7 +96,7 @@ class SearchPages:
         found = []
         for name in ids:
             try:
-                found.append(await self._calls.get(visitor, f"{record_list.call}/{name}"))
+                found.append(await self._calls.get(visitor, f"{record_list.api_path}/{name}"))
             except ApiCallRejected as refused:
                 if refused.status != 404:
                     raise
@@ -108,7 +108,7 @@ class SearchPages:
             return []
         asked = [("query", entered), ("pageSize", str(HITS))]
         try:
-            return (await self._calls.list_page(visitor, ORGANISATIONS.call, asked)).records
+            return (await self._calls.list_page(visitor, ORGANISATIONS.api_path, asked)).records
         except ApiCallRejected as refused:
             if refused.status != 400:
                 raise

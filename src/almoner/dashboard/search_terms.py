@@ -31,8 +31,8 @@ class SearchableRecord:
     partner_id: UUID
     record_type: str
     record_id: UUID
-    personal: Sequence[str | None]
-    texts: Sequence[str | None]
+    personal_texts: Sequence[str | None]
+    other_texts: Sequence[str | None]
 
 
 class TermHasher:
@@ -61,11 +61,11 @@ def _hasher(partner_id: UUID, record_type: str) -> TermHasher:
     return TermHasher(partner_id, record_type)
 
 
-def record_term_hashes(record: SearchableRecord) -> list[int]:
+def hash_terms_of_record(record: SearchableRecord) -> list[int]:
     """The terms of a record, each once, in order."""
     hashed = _hasher(record.partner_id, record.record_type)
     found: dict[int, None] = {}
-    for personal, texts in ((True, record.personal), (False, record.texts)):
+    for personal, texts in ((True, record.personal_texts), (False, record.other_texts)):
         for word in dict.fromkeys(word for text in texts if text for word in _words(text)):
             found[hashed(word, personal=personal, beginning=False)] = None
             for beginning in _beginnings(word):
@@ -73,7 +73,7 @@ def record_term_hashes(record: SearchableRecord) -> list[int]:
     return sorted(list(found)[:_MOST_TERMS])
 
 
-def query_term_hashes(
+def hash_terms_of_query(
     partner_id: UUID, record_type: str, query: str, *, includes_personal_terms: bool
 ) -> list[list[int]]:
     """The possible term hashes of each entered word."""
@@ -85,11 +85,11 @@ def query_term_hashes(
             for one in classes
             for beginning in ((False, True) if _least(word) <= len(word) <= _LONGEST else (False,))
         ]
-        for word in query_words(query)
+        for word in split_query_into_words(query)
     ]
 
 
-def query_words(query: str) -> list[str]:
+def split_query_into_words(query: str) -> list[str]:
     """The words of a search."""
     return list(dict.fromkeys(word[:_WORD] for word in _fold(query).split()))[:MOST_WORDS]
 

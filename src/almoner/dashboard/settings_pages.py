@@ -63,7 +63,7 @@ class BrandingPages:
             shows_frames=True,
             status=422 if problems else 200,
             values={
-                name: visitor.form_value(name) if problems and visitor.is_touched(name) else stored[name] or ""
+                name: visitor.form_value(name) if problems and visitor.is_field_changed(name) else stored[name] or ""
                 for name in stored
             },
             stored={name: value or "" for name, value in stored.items()},
@@ -93,7 +93,7 @@ class BrandingPages:
         problems: dict[str, str] = {}
         for name in ("colour", *_LINKS):
             value = visitor.form_value(name).strip()
-            if not visitor.is_touched(name):
+            if not visitor.is_field_changed(name):
                 continue  # another owner may have changed it meanwhile
             try:
                 if name == "colour":
@@ -111,4 +111,4 @@ class BrandingPages:
         ):
             if changed:
                 subject = self._context.format_id("partner", partner.id)
-                await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.address)
+                await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.ip_address)

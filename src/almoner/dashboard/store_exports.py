@@ -27,7 +27,7 @@ async def insert_export(tx: Tx, partner: Partner, export: CsvExport, max_count: 
         export.person_id,
         export.list,
         export.query,
-        export.shows_donors,
+        export.contains_donor_data,
         export.status,
         export.created_at,
         export.expires_at,

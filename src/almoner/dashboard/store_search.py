@@ -59,7 +59,7 @@ async def dequeue_changed_records(tx: Tx, limit: int) -> list[RecordKey]:
     return [tuple(row) for row in rows]
 
 
-async def load_records(tx: Tx, record_type: str, ids: Sequence[UUID]) -> list[SearchableRecord]:
+async def load_searchable_records(tx: Tx, record_type: str, ids: Sequence[UUID]) -> list[SearchableRecord]:
     """The searchable texts of records of one type; records without texts are left out."""
     rows = await tx.fetch(
         """
@@ -72,7 +72,7 @@ async def load_records(tx: Tx, record_type: str, ids: Sequence[UUID]) -> list[Se
     return [SearchableRecord(*row) for row in rows]
 
 
-async def replace_terms(tx: Tx, record_keys: Sequence[RecordKey], term_hashes: Sequence[Sequence[int]]) -> None:
+async def replace_term_hashes(tx: Tx, record_keys: Sequence[RecordKey], term_hashes: Sequence[Sequence[int]]) -> None:
     """Replace the terms of each record, in the order of ``record_keys``; a record without terms is no longer found."""
     pairs = sorted(zip(record_keys, term_hashes, strict=True), key=lambda pair: pair[0])
     kept, gone = [pair for pair in pairs if pair[1]], [key for key, found in pairs if not found]
@@ -91,7 +91,9 @@ async def replace_terms(tx: Tx, record_keys: Sequence[RecordKey], term_hashes: S
         )
 
 
-async def find_records(tx: Tx, partner: Partner, record_type: str, term_hashes: Sequence[Sequence[int]]) -> list[UUID]:
+async def find_record_ids(
+    tx: Tx, partner: Partner, record_type: str, term_hashes: Sequence[Sequence[int]]
+) -> list[UUID]:
     """The newest records of a type that have one of the terms of every word.
 
     The index is used only if the newest records are not enough: it returns all records with a term before the newest

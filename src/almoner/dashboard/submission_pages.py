@@ -33,6 +33,6 @@ class SubmissionPages:
         record = await self._records.get_record(visitor, SUBMISSIONS)
         documents = None
         if has_scope(visitor.person.roles, _DECIDES):
-            found = await self._calls.list_page(visitor, f"{SUBMISSIONS.call}/{record['id']}/documents", [])
+            found = await self._calls.list_page(visitor, f"{SUBMISSIONS.api_path}/{record['id']}/documents", [])
             documents = found.records
         return await self._records.render_record(visitor, SUBMISSIONS, record, "submission.html", documents=documents)

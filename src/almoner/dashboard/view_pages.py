@@ -120,7 +120,7 @@ class SavedViewPages:
     async def _record(self, tx: Tx, visitor: SignedInRequest, action: str, view: SavedView) -> None:
         by = self._context.audit_context(visitor)
         subject = self._context.format_id(ID_TYPE, view.id)
-        await audit.record_entry(tx, visitor.realm.id, by.actor, action, subject, ip_address=by.address)
+        await audit.record_entry(tx, visitor.realm.id, by.actor, action, subject, ip_address=by.ip_address)
 
     async def _view(self, visitor: SignedInRequest) -> SavedView:
         """The person's view named in the URL. Raises NotFound."""

@@ -42,7 +42,7 @@ class WebhookPages:
         context, path = self._context, f"{PATH}/{{id}}"
         roles = sorted(roles_with_scope("webhooks:write"))
         return [
-            context.route(PATH, self.list, *roles, methods=["GET"]),
+            context.route(PATH, self.list_endpoints, *roles, methods=["GET"]),
             context.route(f"{PATH}/new", self.create, *roles, requires_reauthentication=True),
             context.route(path, self.show, *roles),
             context.route(f"{path}/replay", self.replay, *roles),
@@ -50,7 +50,7 @@ class WebhookPages:
             context.route(f"{path}/delete", self.delete, *roles, requires_reauthentication=True),
         ]
 
-    async def list(self, visitor: SignedInRequest) -> Response:
+    async def list_endpoints(self, visitor: SignedInRequest) -> Response:
         """List all endpoints with their health."""
         return render_page(
             self._context,
@@ -110,7 +110,7 @@ class WebhookPages:
             endpoint=endpoint,
             deliveries=page.records,
             total=page.total,
-            next=page.next,
+            next=page.next_cursor,
             wanted=wanted,
             statuses=_STATUSES,
             message=_DONE.get(visitor.query.get("done", "")),
@@ -196,7 +196,7 @@ def _event_groups(texts: PageTexts, *, personal: bool) -> dict[str, list[str]]:
     """The event types to choose from, by record type. ``personal``: includes those with donors' data."""
     groups: dict[str, list[str]] = {}
     for name, event_type in EVENT_TYPES.items():
-        if not name.startswith("internal.") and (personal or not personal_fields(event_type.record)):
+        if not name.startswith("internal.") and (personal or not personal_fields(event_type.record_type)):
             groups.setdefault(texts.record_type_name(name.partition(".")[0]), []).append(name)
     return groups
 

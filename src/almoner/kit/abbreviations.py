@@ -331,7 +331,7 @@ def may_be_same_word(word: str, other_word: str) -> bool:
     return word == other_word or not {word, *WORDS.get(word, ())}.isdisjoint({other_word, *WORDS.get(other_word, ())})
 
 
-def write_out_in_context(words: Sequence[str]) -> list[str]:
+def expand_abbreviations_in_context(words: Sequence[str]) -> list[str]:
     """The words, with those written out that are short for another beside certain words alone: N DAKOTA, WM PENN."""
     if _IN_CONTEXT.isdisjoint(words):
         return [*words]
@@ -354,7 +354,7 @@ def _is_surname(word: str) -> bool:
     return word.isalpha() and _NO_SURNAMES.isdisjoint((word, *WORDS.get(word, ())))
 
 
-def searched_spellings(word: str) -> tuple[str, ...]:
+def other_spellings_for_search(word: str) -> tuple[str, ...]:
     """The other spellings under which a search looks for a word, without those that mostly mean something else."""
     meant = MEANINGS.get(word, ())
     every = (*_SEARCHED.get(word, ()), *meant, *(one for other in meant for one in _SEARCHED.get(other, ())))

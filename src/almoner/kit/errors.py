@@ -59,7 +59,7 @@ class Problem(Exception):
             raise TypeError(f"error code {cls.code} is declared by {known.__qualname__} and by {cls.__qualname__}")
 
 
-def problem_catalogue() -> dict[str, type[Problem]]:
+def problem_types_by_code() -> dict[str, type[Problem]]:
     """Every declared code with its class, sorted by code."""
     return dict(sorted(_CATALOGUE.items()))
 

@@ -14,7 +14,7 @@ _WEEK: Final = 7
 _MONTHS: Final[dict[Frequency, int]] = {"monthly": 1, "quarterly": 3, "yearly": 12}
 
 
-def nth_date(anchor: date, frequency: Frequency, n: int) -> date:
+def nth_occurrence_date(anchor: date, frequency: Frequency, n: int) -> date:
     """The date that follows the anchor by ``n`` periods; the anchor itself is number 0."""
     if frequency == "weekly":
         return anchor + timedelta(days=_WEEK * n)
@@ -23,14 +23,14 @@ def nth_date(anchor: date, frequency: Frequency, n: int) -> date:
     return date(year, month + 1, min(anchor.day, monthrange(year, month + 1)[1]))
 
 
-def next_date(anchor: date, frequency: Frequency, after: date) -> date:
+def next_occurrence_date(anchor: date, frequency: Frequency, after: date) -> date:
     """The first date later than ``after``; the anchor is no date of its own."""
     if frequency == "weekly":
         number = (after - anchor).days // _WEEK
     else:
         number = ((after.year - anchor.year) * 12 + after.month - anchor.month) // _MONTHS[frequency]
     number = max(number, 1)
-    while (found := nth_date(anchor, frequency, number)) <= after:
+    while (found := nth_occurrence_date(anchor, frequency, number)) <= after:
         number += 1
     return found
 

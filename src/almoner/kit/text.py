@@ -267,7 +267,7 @@ def sanitise_for_terminal(text: str) -> str:
     return "".join(" " if unicodedata.category(c) in _STEERING else c for c in text)
 
 
-def columns_in_terminal(text: str) -> int:
+def count_terminal_columns(text: str) -> int:
     """How many columns a terminal needs for a text: two for each wide character, none for a combining one."""
     if text.isascii():
         return len(text)
@@ -280,7 +280,7 @@ def columns_in_terminal(text: str) -> int:
 _FORMULA: Final = re.compile(r"\s*[=+@|%\uff1d\uff0b\uff20\uff0d-]|[\t\r\n]")
 
 
-def is_formula(cell: str) -> bool:
+def is_spreadsheet_formula(cell: str) -> bool:
     """Whether a spreadsheet would run the cell of a CSV file as a formula.
 
     Spreadsheets pass over blanks before a formula, and take wide signs for their ASCII ones.
@@ -288,9 +288,9 @@ def is_formula(cell: str) -> bool:
     return _FORMULA.match(cell) is not None
 
 
-def escape_formula(cell: str) -> str:
+def escape_spreadsheet_formula(cell: str) -> str:
     """The cell of a CSV file, with an apostrophe before it if a spreadsheet would run it as a formula."""
-    return f"'{cell}" if is_formula(cell) else cell
+    return f"'{cell}" if is_spreadsheet_formula(cell) else cell
 
 
 _PICTURES: Final = re.compile(

@@ -19,14 +19,14 @@ _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _END_OF_HOST: Final = re.compile(r"[/?#\\]")
 
 
-def with_scheme(text: str) -> str:
+def add_missing_url_scheme(web_address: str) -> str:
     """The address with a scheme before it, as browsers complete it; a scheme further on, as in a query, is none."""
-    return text if _SCHEME.match(text) else f"https://{text}"
+    return web_address if _SCHEME.match(web_address) else f"https://{web_address}"
 
 
-def host_of_address(text: str) -> str:
+def host_of_web_address(web_address: str) -> str:
     """The host of an address with or without a scheme, in lower case, without port and user."""
-    rest = with_scheme(text.strip()).partition("://")[2]
+    rest = add_missing_url_scheme(web_address.strip()).partition("://")[2]
     return _END_OF_HOST.split(rest, maxsplit=1)[0].rpartition("@")[2].partition(":")[0].rstrip(".").lower()
 
 

@@ -157,7 +157,7 @@ async def connect_and_read_state(dsn: str) -> DatabaseState:
         found = await read_state(connection)
         if found.revision is None:
             return found
-        return replace(found, missing_settings=tuple(await session_settings.missing_settings(connection)))
+        return replace(found, missing_settings=tuple(await session_settings.list_missing_session_settings(connection)))
     finally:
         await connection.close()
 
@@ -185,7 +185,7 @@ async def _keep_session_settings(owner_dsn: str) -> None:
     """Those that are missing; for the database, since its owner may not change another role."""
     connection = await asyncpg.connect(owner_dsn)
     try:
-        if await session_settings.missing_settings(connection):
+        if await session_settings.list_missing_session_settings(connection):
             await session_settings.apply_session_settings(connection)
     except asyncpg.InsufficientPrivilegeError:
         commands = "; ".join(await session_settings.session_setting_statements(connection))

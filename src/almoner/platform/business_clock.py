@@ -111,7 +111,7 @@ class ClockSynchroniser:
         if offset.version <= self._pulse.clock_version:
             return False
         self._pulse.clock_version = offset.version
-        await self._pulse.beat()
+        await self._pulse.record_heartbeat()
         return True
 
     async def run(self, stop: asyncio.Event) -> None:

@@ -2,9 +2,9 @@
 
 There are three ways into the same table. ``acquire_claim`` and ``complete_claim`` enclose an ordinary write
 transaction. A hot write includes ``CLAIM`` and ``COMPLETE`` in its one statement and reads the outcome with
-``IdempotencyClaim.raise_for_outcome``. Either way the unique key is the guarantee: a concurrent identical request that
-passed the look-up fails on it and is run again by the endpoint layer, which then finds the stored response. Pages that
-make no API call use ``apply_form_once``.
+``IdempotencyClaim.raise_unless_claimed``. Either way the unique key is the guarantee: a concurrent identical request
+that passed the look-up fails on it and is run again by the endpoint layer, which then finds the stored response. Pages
+that make no API call use ``apply_form_once``.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -58,10 +58,10 @@ AUDIT: Final = f"audited as ({_ENTRY('from made')})"
 OUTCOME: Final = """
 (select got from claim) as claim_got, (select route from stored) as stored_route,
 (select fingerprint from stored) as stored_fingerprint, (select response from stored) as stored_response"""
-"""Columns that ``IdempotencyClaim.raise_for_outcome`` reads."""
+"""Columns that ``IdempotencyClaim.raise_unless_claimed`` reads."""
 
 
-class ResponseReplayed(Exception):
+class StoredResponseExists(Exception):
     """The request was processed before; ``body`` is the stored response."""
 
     def __init__(self, body: bytes) -> None:
@@ -91,25 +91,32 @@ class IdempotencyClaim:
             "now": tx.now,
         }
 
-    def raise_for_outcome(self, tx: Tx, outcome: Record) -> None:
-        """Return if the call may take effect. Raises ResponseReplayed or an idempotency problem."""
+    def raise_unless_claimed(self, tx: Tx, claim_outcome: Record) -> None:
+        """Return if the call may take effect. Raises StoredResponseExists or an idempotency problem."""
         if self.key_hash is None:
             return
-        if not outcome["claim_got"]:
+        if not claim_outcome["claim_got"]:
             raise OriginalCallInProgress
-        if outcome["stored_route"] is not None:
-            self.raise_stored_response(
-                tx.vault, outcome["stored_route"], outcome["stored_fingerprint"], outcome["stored_response"]
+        if claim_outcome["stored_route"] is not None:
+            self.raise_for_stored_response(
+                tx.vault,
+                claim_outcome["stored_route"],
+                claim_outcome["stored_fingerprint"],
+                claim_outcome["stored_response"],
             )
 
-    def raise_stored_response(self, vault: Vault, route: str, fingerprint: bytes, encrypted_response: bytes) -> None:
-        """Raises ResponseReplayed with the stored response, IdempotencyKeyInUse or SameKeyDifferentData."""
+    def raise_for_stored_response(
+        self, vault: Vault, route: str, fingerprint: bytes, encrypted_response: bytes
+    ) -> None:
+        """Raises StoredResponseExists with the stored response, IdempotencyKeyInUse or SameKeyDifferentData."""
         if route != self.route:
             raise IdempotencyKeyInUse
         if fingerprint != self.fingerprint:
             raise SameKeyDifferentData
         assert self.key_hash is not None
-        raise ResponseReplayed(vault.decrypt(encrypted_response, context="idempotency", associated_data=self.key_hash))
+        raise StoredResponseExists(
+            vault.decrypt(encrypted_response, context="idempotency", associated_data=self.key_hash)
+        )
 
 
 def _seal(vault: Vault, key_hash: bytes, body: bytes) -> bytes:
@@ -173,7 +180,7 @@ async def acquire_claim(tx: Tx, claim: IdempotencyClaim, *, already_leased: bool
         tx.now,
     )
     if row is not None:
-        claim.raise_stored_response(tx.vault, row["route"], row["fingerprint"], row["response"])
+        claim.raise_for_stored_response(tx.vault, row["route"], row["fingerprint"], row["response"])
 
 
 _COMPLETE: Final = NamedParameterStatement(f"with kept as ({_ANSWER} returning 1) {_ENTRY('from kept')}")
@@ -228,17 +235,17 @@ def is_claim_conflict(error: BaseException) -> bool:
     return isinstance(error, asyncpg.UniqueViolationError) and error.constraint_name == _CONSTRAINT
 
 
-async def delete_expired_response(tx: Tx, partner: UUID, key_hash: bytes) -> None:
+async def delete_expired_response(tx: Tx, partner_id: UUID, key_hash: bytes) -> None:
     """Delete a response older than 21 days, so that its key is free again (spec 8)."""
     await tx.execute(
         "delete from idempotency_response where partner_id = $1 and key_hash = $2 and expires_at <= $3",
-        partner,
+        partner_id,
         key_hash,
         tx.now,
     )
 
 
-async def next_purge_at(tx: Tx) -> datetime | None:
+async def next_response_purge_at(tx: Tx) -> datetime | None:
     """When the next stored response expires."""
     due: datetime | None = await tx.fetchval("select min(expires_at) from idempotency_response")
     return due
@@ -262,4 +269,4 @@ async def purge_expired_responses(tx: Tx, limit: int = 1000) -> int:
 
 
 tasks: Final = TaskRegistry()
-tasks.add_periodic_job("idempotency.purge", next_purge_at, purge_expired_responses, period=timedelta(hours=1))
+tasks.add_periodic_job("idempotency.purge", next_response_purge_at, purge_expired_responses, period=timedelta(hours=1))

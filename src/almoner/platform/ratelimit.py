@@ -45,7 +45,7 @@ class RateLimiter:
         self._elsewhere: Mapping[bytes, float] = {}  # seconds ahead of ``_told_at``, by digest
         self._told_at = 0.0
 
-    def wait_seconds(self, limit: RateLimit, key: object, now: float) -> int | None:
+    def seconds_until_allowed(self, limit: RateLimit, key: object, now: float) -> int | None:
         """Seconds until a call is allowed; None if it is allowed now. Counts nothing."""
         interval, tolerance = 1 / limit.rate, limit.burst / limit.rate
         over = self._arrival((limit.policy, key), now, tolerance) + interval - now - tolerance
@@ -89,11 +89,11 @@ class RateLimiter:
         known = self._arrivals.get(slot, now)
         if known > now + tolerance:
             known = self._arrivals[slot] = now + tolerance  # the clock stepped back, or the limit was raised
-        if self._elsewhere and (ahead := self._elsewhere.get(slot_digest(slot))) is not None:
+        if self._elsewhere and (ahead := self._elsewhere.get(rate_limit_slot_digest(slot))) is not None:
             known = max(known, min(self._told_at, now) + ahead + self._used.get(slot, 0.0))
         return max(known, now)
 
 
-def slot_digest(slot: Slot) -> bytes:
+def rate_limit_slot_digest(slot: Slot) -> bytes:
     """The digest that names a limit's key between servers."""
     return sha256(repr(slot).encode()).digest()[:16]

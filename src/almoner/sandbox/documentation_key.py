@@ -26,7 +26,7 @@ _ROLES: Final[tuple[Role, ...]] = ("owner", "developer")
 """Roles that may create keys."""
 
 
-class DocumentationKeyPage:
+class DocumentationApiKeyEndpoint:
     """Fills the demo partner's API key in on documentation pages for its members."""
 
     def __init__(self, guard: PageGuard, data_dir: Path) -> None:

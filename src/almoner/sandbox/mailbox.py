@@ -12,12 +12,12 @@ ATTACHMENT: Final = "mailbox-attachment"
 """Purposes of page tokens: of a partner's mailbox, and of what one mail brings."""
 
 
-def mailbox_url(deployment: Deployment, partner: UUID) -> str:
+def mailbox_url(deployment: Deployment, partner_id: UUID) -> str:
     """The URL of a partner's sandbox mailbox."""
     page = deployment.base_urls.pages + MAILBOX
-    if deployment.outbound_address_policy.loopback:
+    if deployment.outbound_address_policy.allows_loopback:
         return page
-    return f"{page}?token={deployment.vault.create_page_token(PURPOSE, partner)}"
+    return f"{page}?token={deployment.vault.create_page_token(PURPOSE, partner_id)}"
 
 
 def attachment_url(deployment: Deployment, mail_id: UUID, name: str) -> str:

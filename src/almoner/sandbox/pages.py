@@ -43,7 +43,7 @@ class MailboxPages:
     async def open_mailbox(self, request: Request) -> Response:
         """Show all emails if only this machine can reach the service, else those of the token's partner."""
         deployment = self._db.deployment
-        if deployment.outbound_address_policy.loopback:
+        if deployment.outbound_address_policy.allows_loopback:
             return await self._list(ALL_PARTNERS)
         partner = deployment.vault.read_page_token(PURPOSE, request.query_params.get("token", ""))
         if partner is None:

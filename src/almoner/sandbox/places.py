@@ -8,7 +8,7 @@ from almoner.platform.database.transactions import Database
 _MOST: Final = 5
 
 
-async def sandbox_page_links(db: Database) -> dict[str, str]:
+async def sandbox_page_names_by_path(db: Database) -> dict[str, str]:
     """The paths of the sandbox's pages, with their names, for its front page."""
     async with db.read() as tx:
         accounts = await partners.list_accounts(tx, _MOST)

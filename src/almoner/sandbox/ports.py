@@ -6,7 +6,7 @@ from typing import Protocol
 class PaymentSimulator(Protocol):
     """Acts as a donor, or the donor's bank, at the built-in payment provider."""
 
-    async def open_dispute(self, payment_id: str) -> str | None:
+    async def open_dispute_and_get_status(self, payment_id: str) -> str | None:
         """Open a dispute of a paid payment; returns its status, None if nothing can be disputed."""
         ...
 
@@ -26,6 +26,6 @@ class PaymentSimulator(Protocol):
         """Have the bank of a saved card renew it."""
         ...
 
-    async def pay_with_card(self, payment_id: str, card: str) -> str:
+    async def pay_with_card_and_get_status(self, payment_id: str, card_number: str) -> str:
         """Pay with a card, or answer its challenge; returns the payment's status."""
         ...

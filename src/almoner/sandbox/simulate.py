@@ -64,12 +64,14 @@ def ensure_required_fields(**given: object) -> None:
         raise IncorrectParams(*missing)
 
 
-def parse_simulated_results(model: type[B], results: Mapping[str, Any], record: type[msgspec.Struct]) -> B:
-    """The results of a subscription. ``record``: as its record shows them. Raises IncorrectParams."""
+def parse_simulated_results(
+    body_model: type[B], results: Mapping[str, Any], response_record: type[msgspec.Struct]
+) -> B:
+    """The results of a subscription. ``response_record``: as its record shows them. Raises IncorrectParams."""
     try:
-        return model.model_validate(results)
+        return body_model.model_validate(results)
     except ValidationError as wrong:
-        raise IncorrectParams(*validation_error_messages(wrong, "body.results", model, record)) from None
+        raise IncorrectParams(*validation_error_messages(wrong, "body.results", body_model, response_record)) from None
 
 
 def parse_reason_code(codes: Sequence[C], requested_code: str | None, default: C) -> C:

@@ -60,7 +60,7 @@ class _Direct:
             return donation_requests.serialise_for_api(tx, await donation_requests.get(tx, partner, request_id))
 
 
-async def pay_request_of_donation(db: Database, partner: Partner, donation: Donation) -> ResponseRecord:
+async def pay_donation_request_of_donation(db: Database, partner: Partner, donation: Donation) -> ResponseRecord:
     """Pay the donation request that contains a direct donation.
 
     Raises donation InvalidState when it was not asked for.

@@ -51,7 +51,7 @@ class _Banks:
 
     async def _disputed(self, payment: str, donation: Donation, body: SimulateBody) -> None:
         # The provider may have opened one that we have not heard of yet: then this one is that one.
-        status = await self._simulator.open_dispute(payment)
+        status = await self._simulator.open_dispute_and_get_status(payment)
         if status is None or (status != "open" and donation.disputed_at is None):
             raise InvalidState("nothing of the donation is left to dispute, or it was disputed and decided before")
         if body.outcome is not None:

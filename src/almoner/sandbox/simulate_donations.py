@@ -82,7 +82,7 @@ class _Donors:
         if body.way == "transfer":
             return await self._transfer(partner, session_id, gift)
         started = await donations_flows.start_payment(self._context, session_id, gift)
-        if started.url is None or started.donation is None:
+        if started.payment_url is None or started.donation is None:
             raise SessionAlreadyCompleted
         async with self._db.read() as tx:
             payment = await donations.get_unpaid_provider_payment_id(tx, partner, started.donation.id)
@@ -131,7 +131,7 @@ class _Donors:
         async with self._db.read() as tx:
             donation = await donations.get(tx, partner, donation_id)
         if donation.type == "direct":
-            return await simulate_direct.pay_request_of_donation(self._db, partner, donation)
+            return await simulate_direct.pay_donation_request_of_donation(self._db, partner, donation)
         if (reported := await self._report_to_bank(donation, body)) is not None:
             return reported
         async with self._db.read() as tx:
@@ -152,7 +152,7 @@ class _Donors:
             return donations.serialise_for_api(tx, await donations.get(tx, Partner(donation.partner_id), donation.id))
 
     async def _pay(self, payment: str, card: str, come_back: Callable[[], Awaitable[SessionDonation]]) -> None:
-        status = await self._simulator.pay_with_card(payment, card)
+        status = await self._simulator.pay_with_card_and_get_status(payment, card)
         await come_back()
         if status not in ("succeeded", "processing"):  # a challenge stays open until the next `pay` answers it
             raise PaymentDeclined(f"the payment is {status} after card {card[-4:]} was tried")

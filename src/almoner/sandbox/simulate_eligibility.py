@@ -28,7 +28,7 @@ def _sub_tag_id(value: object) -> object:
 _SubTags = Annotated[list[Annotated[str, BeforeValidator(_sub_tag_id)]], Field(max_length=100)]
 
 
-class EligibilityResultsBody(RequestBody):
+class SimulatedEligibilityResultsBody(RequestBody):
     """The results to set: sub-tags by their ids, or as the record shows them."""
 
     eligibility_status: EligibilityStatus | None
@@ -42,7 +42,7 @@ def simulated_eligibility_actions(db: Database) -> SimulatedActions:
     async def set_results(partner: Partner, subscription_id: UUID, body: SimulateBody) -> ResponseRecord:
         ensure_required_fields(results=body.results)
         results = parse_simulated_results(
-            EligibilityResultsBody, body.results or {}, eligibility.EligibilityResultsResponse
+            SimulatedEligibilityResultsBody, body.results or {}, eligibility.EligibilityResultsResponse
         )
         async with db.write() as tx:
 

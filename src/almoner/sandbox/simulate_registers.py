@@ -14,6 +14,6 @@ def simulated_register_actions(db: Database) -> SimulatedActions:
 
     async def update(partner: Partner, organisation_id: UUID, _body: SimulateBody) -> ResponseRecord:
         async with db.write() as tx:
-            return await organisations.emit_organisation_updated(tx, partner, organisation_id)
+            return await organisations.emit_organisation_updated_event(tx, partner, organisation_id)
 
     return {("organisation", "update"): update}

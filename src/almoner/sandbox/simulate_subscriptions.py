@@ -38,16 +38,16 @@ class _SavedCards:
         return await self._act(
             partner,
             plan_id,
-            lambda saved: self._simulator.fail_next_charge(saved.customer, saved.id, body.decline_code),
+            lambda saved: self._simulator.fail_next_charge(saved.customer_id, saved.id, body.decline_code),
         )
 
     async def expire_card(self, partner: Partner, plan_id: UUID, _body: SimulateBody) -> ResponseRecord:
         """Expire the plan's card; the provider declines its next charge. Raises as ``fail_next``."""
-        return await self._act(partner, plan_id, lambda saved: self._simulator.expire_card(saved.customer, saved.id))
+        return await self._act(partner, plan_id, lambda saved: self._simulator.expire_card(saved.customer_id, saved.id))
 
     async def renew_card(self, partner: Partner, plan_id: UUID, _body: SimulateBody) -> ResponseRecord:
         """Renew the plan's card; the provider reports this. Raises as ``fail_next``."""
-        return await self._act(partner, plan_id, lambda saved: self._simulator.renew_card(saved.customer, saved.id))
+        return await self._act(partner, plan_id, lambda saved: self._simulator.renew_card(saved.customer_id, saved.id))
 
     async def _act(
         self, partner: Partner, plan_id: UUID, act: Callable[[SavedPaymentMethod], Awaitable[bool]]

@@ -159,8 +159,8 @@ class ScimApplication:
         if not caller.has_scope(SCOPE):
             raise Forbidden(f"this key lacks the scope {SCOPE}: your account is not enabled for SCIM; ask the operator")
         call.rate = self._guard.check_rate_limit(caller, call.address)
-        if call.rate.retry_after is not None:
-            raise RateExceeded(call.rate.retry_after)
+        if call.rate.retry_after_seconds is not None:
+            raise RateExceeded(call.rate.retry_after_seconds)
         self._guard.record_key_use(caller, call.address, call.scope["almoner.route"])
 
     async def _serve(self, request: ScimRequest, call: _Call, route: Route) -> ScimResponse:

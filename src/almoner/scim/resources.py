@@ -168,9 +168,9 @@ def is_storable_text(text: str) -> bool:
     return "\x00" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def member_ids(ids: RecordIdCodec, resource: Resource[Any]) -> list[UUID]:
+def member_ids_of_group(ids: RecordIdCodec, group: Resource[Any]) -> list[UUID]:
     """The IDs of the people in a group resource."""
-    return parse_member_ids(ids, getattr(resource, "members", None) or ())
+    return parse_member_ids(ids, getattr(group, "members", None) or ())
 
 
 def parse_member_ids(ids: RecordIdCodec, entries: Iterable[Any]) -> list[UUID]:

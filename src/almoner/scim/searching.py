@@ -26,12 +26,12 @@ class SearchResult:
     """The places of a page in their order. ``next_position``, ``previous_position``: positions, for cursors."""
 
     total: int | None
-    resource_ids: list[tuple[Kind, UUID]]
+    resource_kinds_and_ids: list[tuple[Kind, UUID]]
     next_position: dict[str, Any] | None = None
     previous_position: dict[str, Any] | None = None
 
 
-class Search:
+class ScimSearch:
     """A search over users, groups or both. Raises InvalidFilterException."""
 
     def __init__(

@@ -29,7 +29,7 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.scim import offload, ordering, resources, scim_audit, store
 from almoner.scim.membership import MembershipChange
 from almoner.scim.resources import Kind, StoredResource
-from almoner.scim.searching import Search
+from almoner.scim.searching import ScimSearch
 
 _ACTIONS: Final = {"User": "scim.user", "Group": "scim.group"}
 
@@ -114,11 +114,11 @@ class PostgresStorage(AsyncScimStorage):
     ) -> SearchPage:
         """One page of matches. Raises InvalidFilterException, InvalidCursorException."""
         kinds = list(dict.fromkeys(self._kind(type_) for type_ in resource_types))
-        search = Search(self._tx.ids, self._partner, {kind: self._model(kind) for kind in kinds}, search_request)
+        search = ScimSearch(self._tx.ids, self._partner, {kind: self._model(kind) for kind in kinds}, search_request)
         found = await search.fetch_page(self._tx, ordering.parse_position(position) if position is not None else None)
         return SearchPage(
             found.total,
-            await self._loaded(found.resource_ids, search_request),
+            await self._loaded(found.resource_kinds_and_ids, search_request),
             found.next_position,
             found.previous_position,
         )
@@ -149,7 +149,7 @@ class PostgresStorage(AsyncScimStorage):
         async with self._step(), _refusals():
             if kind == "User":
                 return await self._build(await self._new_user({"active": True, **profile}))
-            who = resources.member_ids(self._tx.ids, resource)
+            who = resources.member_ids_of_group(self._tx.ids, resource)
             made = (await members.create_group(self._tx, self._partner, profile, who)).id
             row = await self._read(kind, made)
             came = [id_ for id_, _ in row.memberships or ()]
@@ -237,7 +237,7 @@ class PostgresStorage(AsyncScimStorage):
         await self._record("User", row.id, what, {"changed": scim_audit.changed_attributes(row.profile, profile)})
 
     async def _change_group(self, row: StoredResource, profile: dict[str, Any], resource: Resource[Any]) -> None:
-        who = resources.member_ids(self._tx.ids, resource)
+        who = resources.member_ids_of_group(self._tx.ids, resource)
         group = await members.get_group_for_update(self._tx, self._partner, row.id)
         done = await members.update_group(self._tx, group, profile=profile, member_ids=who)
         if done.group.version != group.version:

@@ -45,7 +45,7 @@ class SearchTarget:
     """One kind of resource to search: its row condition and sort value."""
 
     kind: Kind
-    condition: str
+    condition_sql: str
     sort_value: ScalarSql | None
 
 
@@ -104,13 +104,14 @@ def _match_sql(one: SearchTarget, type_: str | None) -> str:
     value = one.sort_value.sql if one.sort_value else f"null::{type_ or 'text'}"
     return (
         f"select '{one.kind}' as kind, {_ALIAS[one.kind]}.id, {value} as v from {_TABLES[one.kind]} "
-        f"where {_SCOPES[one.kind]} and {one.condition}"
+        f"where {_SCOPES[one.kind]} and {one.condition_sql}"
     )
 
 
 async def count_matches(tx: Tx, targets: Sequence[SearchTarget], values: Sequence[object]) -> int:
     """Count the matches; ``$1``: the partner."""
     counts = " + ".join(
-        f"(select count(*) from {_TABLES[one.kind]} where {_SCOPES[one.kind]} and {one.condition})" for one in targets
+        f"(select count(*) from {_TABLES[one.kind]} where {_SCOPES[one.kind]} and {one.condition_sql})"
+        for one in targets
     )
     return int(await tx.fetchval(f"select {counts}", *values))

@@ -68,26 +68,30 @@ class AccountPages:
     def _of(self, home: str) -> list[Route]:
         page = self._gate.protected_route
         return [
-            page(home, self.account, methods=["GET"]),
-            page(f"{home}{SECOND_FACTOR}", self.second_factor, requires_second_factor=False, methods=["GET"]),
-            page(f"{home}/password", self.password, requires_reauthentication=True),
+            page(home, self.show_account, methods=["GET"]),
+            page(
+                f"{home}{SECOND_FACTOR}", self.show_second_factor_setup, requires_second_factor=False, methods=["GET"]
+            ),
+            page(f"{home}/password", self.change_password, requires_reauthentication=True),
             page(
                 f"{home}/authenticator",
-                self.authenticator,
+                self.manage_authenticator,
                 requires_reauthentication=True,
                 requires_second_factor=False,
             ),
-            page(f"{home}/recovery-codes", self.recovery_codes, requires_reauthentication=True),
-            page(f"{home}/passkeys", self.passkeys, requires_reauthentication=True, requires_second_factor=False),
-            page(f"{home}/sign-ins", self.sign_ins),
+            page(f"{home}/recovery-codes", self.manage_recovery_codes, requires_reauthentication=True),
+            page(
+                f"{home}/passkeys", self.manage_passkeys, requires_reauthentication=True, requires_second_factor=False
+            ),
+            page(f"{home}/sign-ins", self.manage_sign_ins),
         ]
 
-    async def account(self, visitor: SignedInRequest) -> Response:
+    async def show_account(self, visitor: SignedInRequest) -> Response:
         """The account overview: profile, sign-in methods and recent activity."""
         async with self._db.read() as tx:
             factors = await credentials.get_authentication_factors(tx, visitor.person)
             found = await sign_ins.list_by_person(tx, visitor.person)
-            bound = await identities.list_by_person(tx, visitor.person)
+            bound = await identities.list_linked_accounts(tx, visitor.person)
             partner = visitor.realm.partner
             provider = await sso.find_sso_option(tx, partner) if partner else None
             done = await audit.list_entries_about_person(
@@ -106,11 +110,11 @@ class AccountPages:
         held_roles = formats.list_separator(language.locale).join(roles)
         return self._show(visitor, "account.html", person=visitor.person, roles=held_roles, ways=ways, events=events)
 
-    async def second_factor(self, visitor: SignedInRequest) -> Response:
+    async def show_second_factor_setup(self, visitor: SignedInRequest) -> Response:
         """Show the start page for people who must set up a second factor."""
         return self._show(visitor, "second_factor.html")
 
-    async def password(self, visitor: SignedInRequest) -> Response:
+    async def change_password(self, visitor: SignedInRequest) -> Response:
         """Change the password, which ends all other sign-ins."""
         problems: dict[str, str] = {}
         if visitor.form:
@@ -138,12 +142,14 @@ class AccountPages:
     async def _change(self, visitor: SignedInRequest) -> Response:
         """Change the password. Raises PasswordTooWeak, SignInOverloaded."""
         chosen = visitor.form_value("password")
-        device = await account.change_password(self._db, visitor.person, visitor.sign_in, chosen, visitor.browser)
+        device = await account.change_password_and_issue_device_cookie(
+            self._db, visitor.person, visitor.sign_in, chosen, visitor.browser
+        )
         response = redirect_to(f"{visitor.portal.home}?done=password")
         set_device_cookie(response, visitor.portal, device)
         return response
 
-    async def authenticator(self, visitor: SignedInRequest) -> Response:
+    async def manage_authenticator(self, visitor: SignedInRequest) -> Response:
         """Set up, confirm or remove the authenticator app."""
         match visitor.form_value("do"):
             case "begin":
@@ -205,7 +211,7 @@ class AccountPages:
             set_up=set_up,
         )
 
-    async def recovery_codes(self, visitor: SignedInRequest) -> Response:
+    async def manage_recovery_codes(self, visitor: SignedInRequest) -> Response:
         """Create new recovery codes and show them once."""
         codes: list[str] = []
         async with self._db.write() as tx:
@@ -215,7 +221,7 @@ class AccountPages:
         fresh = visitor.query.get("done") == "authenticator"
         return self._show(visitor, "recovery_codes.html", codes=codes, held=factors, just_added=fresh)
 
-    async def passkeys(self, visitor: SignedInRequest) -> Response:
+    async def manage_passkeys(self, visitor: SignedInRequest) -> Response:
         """Add a passkey, or remove one."""
         if visitor.form_value("do") == "remove":
             return await self._remove_passkey(visitor)
@@ -224,7 +230,9 @@ class AccountPages:
         try:
             async with self._db.write() as tx:
                 answer, name = visitor.form_value("credential"), visitor.form_value("name")
-                await account.add_passkey(tx, visitor.person, visitor.csrf.encode(), answer, name, visitor.browser)
+                await account.add_passkey(
+                    tx, visitor.person, visitor.csrf_token.encode(), answer, name, visitor.browser
+                )
         except InvalidPasskeyResponse:
             return await self._passkeys(visitor, refused="account.passkey.refused", name=visitor.form_value("name"))
         return redirect_to(f"{visitor.portal.home}/passkeys?done=passkey")
@@ -244,7 +252,7 @@ class AccountPages:
     async def _passkeys(self, visitor: SignedInRequest, *, refused: str = "", name: str = "") -> Response:
         async with self._db.read() as tx:
             keys = await passkeys.list_by_person(tx, visitor.person)
-            options = await passkeys.build_registration_options(tx, visitor.person, visitor.csrf.encode())
+            options = await passkeys.build_registration_options(tx, visitor.person, visitor.csrf_token.encode())
         language = self._pages.language_for_tag(visitor.language)
         return self._show(
             visitor,
@@ -258,7 +266,7 @@ class AccountPages:
             ids=lambda found: self._ids.encode("passkey", found),
         )
 
-    async def sign_ins(self, visitor: SignedInRequest) -> Response:
+    async def manage_sign_ins(self, visitor: SignedInRequest) -> Response:
         """List the browsers that are signed in; end one sign-in, or all others."""
         if visitor.form:
             return await self._end(visitor)

@@ -98,13 +98,15 @@ class NavigationLink:
     label: str
     path: str
     roles: frozenset[Role] | None = None
-    operators: bool = False
+    for_operators: bool = False
     group: str = ""
-    sandbox: bool = False
+    sandbox_only: bool = False
 
     def is_visible_to(self, realm: Realm, roles: Iterable[Role]) -> bool:
         """Whether somebody in this realm with these roles sees the entry."""
-        return self.operators == (realm.partner is None) and (self.roles is None or not self.roles.isdisjoint(roles))
+        return self.for_operators == (realm.partner is None) and (
+            self.roles is None or not self.roles.isdisjoint(roles)
+        )
 
 
 BUSY_SECONDS: Final = 3

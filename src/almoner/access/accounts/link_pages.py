@@ -54,7 +54,7 @@ class EmailLinkPages:
     def routes(self) -> Sequence[Route]:
         """Starlette routes, of both realms."""
         return [
-            self._gate.public_route(MEMBERS_HOME, self.request_sign_in_urls),
+            self._gate.public_route(MEMBERS_HOME, self.request_sign_in_page_urls),
             *(route for home in HOMES for route in self._of(home)),
         ]
 
@@ -63,11 +63,11 @@ class EmailLinkPages:
         return [
             gate.public_route(f"{home}/forgotten", self.forgot_password),
             gate.public_route(f"{home}/reset", self.reset_password),
-            gate.public_route(f"{home}/invitation", self.invitation),
-            gate.public_route(f"{home}/invitation/passkey", self.invitation_passkey, methods=["POST"]),
+            gate.public_route(f"{home}/invitation", self.accept_invitation),
+            gate.public_route(f"{home}/invitation/passkey", self.accept_invitation_with_passkey, methods=["POST"]),
         ]
 
-    async def request_sign_in_urls(self, request: Request) -> Response:
+    async def request_sign_in_page_urls(self, request: Request) -> Response:
         """Request an email that lists all sign-in pages of an email address."""
         entry = await read_sign_in_context(self._gate, request, UNKNOWN_PORTAL)
         email = entry.form_value("email").strip()
@@ -81,7 +81,9 @@ class EmailLinkPages:
         if late := self._too_many(entry):
             return late
         if (
-            self._limiter.count_call(_ADDRESSES, email.casefold(), self._clock.real_now().timestamp()).retry_after
+            self._limiter.count_call(
+                _ADDRESSES, email.casefold(), self._clock.real_now().timestamp()
+            ).retry_after_seconds
             is None
         ):
             async with self._db.write() as tx:
@@ -106,7 +108,7 @@ class EmailLinkPages:
         if late := self._too_many(entry):
             return late
         async with self._db.write() as tx:
-            await links.request_password_reset(tx, place.realm, name, entry.browser.address)
+            await links.request_password_reset(tx, place.realm, name, entry.browser.ip_address)
         language = self._pages.preferred_language(request)
         title, text = language.text("account.sent.title"), language.text("account.reset.sent")
         return self._gate.render_message_page(
@@ -118,12 +120,12 @@ class EmailLinkPages:
         place = await self._gate.get_portal_for_request(request)
         return await self._opened(request, place, "reset") or await self._choose(request, place, "reset")
 
-    async def invitation(self, request: Request) -> Response:
+    async def accept_invitation(self, request: Request) -> Response:
         """Accept an invitation with a password, a passkey or single sign-on."""
         place = await self._gate.get_portal_for_request(request)
         return await self._opened(request, place, "invitation") or await self._choose(request, place, "invitation")
 
-    async def invitation_passkey(self, request: Request) -> Response:
+    async def accept_invitation_with_passkey(self, request: Request) -> Response:
         """Accept an invitation with a passkey, which counts as two factors."""
         place = await self._gate.get_portal_for_request(request)
         entry, token = (
@@ -184,13 +186,13 @@ class EmailLinkPages:
     async def _set(
         self, portal: AccountPortal, token: str, purpose: Purpose, password: str, entry: SignInContext
     ) -> Person:
-        """Set the password through a link of this portal. Raises LinkClosed, PasswordTooWeak, SignInOverloaded."""
+        """Set the password through a link of this portal. Raises GivingLinkClosed, PasswordTooWeak, SignInOverloaded."""
         async with self._db.read() as tx:
             await self._link(tx, portal, token, purpose)
         return await links.set_password_by_link(self._db, token, purpose, password, entry.browser)
 
     async def _link(self, tx: Tx, portal: AccountPortal, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
-        """Return the link of a token and its person, if both belong to this portal. Raises LinkClosed."""
+        """Return the link of a token and its person, if both belong to this portal. Raises GivingLinkClosed."""
         link, person = await links.get_valid_link(tx, token, purpose)
         if person.realm != portal.realm:
             raise InvalidEmailLink("unknown")
@@ -268,7 +270,13 @@ class EmailLinkPages:
             for field, message in (problems or {}).items()
         }
         page = self._gate.render_public_page(
-            self._pages, entry.portal, template, language=language, csrf=entry.visit.csrf, problems=shown, **context
+            self._pages,
+            entry.portal,
+            template,
+            language=language,
+            csrf=entry.link_session.csrf,
+            problems=shown,
+            **context,
         )
         return entry.set_csrf_cookie(page)
 
@@ -298,8 +306,8 @@ class EmailLinkPages:
 
     def _too_many(self, entry: SignInContext) -> Response | None:
         """The 429 response if too many emails were requested, with the time of the next attempt; else None."""
-        where = network_of_client(entry.browser.address)
-        wait = self._limiter.count_call(_LETTERS, where, self._clock.real_now().timestamp()).retry_after
+        where = network_of_client(entry.browser.ip_address)
+        wait = self._limiter.count_call(_LETTERS, where, self._clock.real_now().timestamp()).retry_after_seconds
         if wait is None:
             return None
         language = self._pages.preferred_language(entry.request)

@@ -38,7 +38,7 @@ from almoner.access.accounts.domain import (
     build_member_portal,
     problems_by_field,
 )
-from almoner.access.accounts.request_forms import ensure_storable_query, read_form, read_upload
+from almoner.access.accounts.request_forms import ensure_valid_query_characters, read_form, read_upload
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators.domain import build_read_only_member
@@ -67,7 +67,7 @@ from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD
 from almoner.platform.pages.record_tables import humanise_api_fields
 from almoner.platform.pages.rendering import PageRenderer
-from almoner.platform.pages.server_error import ServerErrorResponse, is_problem_of_request
+from almoner.platform.pages.server_error import ServerErrorResponse, is_client_error
 from almoner.platform.pages.translations import Language
 
 SECOND_FACTOR: Final = "/second-factor"
@@ -100,13 +100,13 @@ class SignedInRequest:
     portal: AccountPortal
     person: Person
     sign_in: SignIn
-    csrf: str
+    csrf_token: str
     path: str
     query: QueryParams
     browser: Browser
     language: str
     form: FormData
-    view_until: datetime | None = None
+    partner_view_expires_at: datetime | None = None
     """When an operator's view of the partner's pages ends; None for the partner's own members."""
     upload: ReceivedUpload | None = None
 
@@ -118,7 +118,7 @@ class SignedInRequest:
     @property
     def ip_address(self) -> str:
         """The client's network address, for the audit log."""
-        return self.browser.address
+        return self.browser.ip_address
 
     def audit_actor(self, actor_id: str) -> audit.Actor:
         """The person as the actor of an audit entry; ``actor_id`` is their text ID."""
@@ -156,7 +156,7 @@ class SignedInRequest:
     def has_entered_values(self) -> bool:
         """Whether the posted form has a file, or values besides those of its hidden fields and buttons."""
         names = {name for name in self.form.keys() - _NOT_ENTERED if not name.startswith("stored.")}
-        return self.upload is not None or any(self.form[name] and self.is_touched(name) for name in names)
+        return self.upload is not None or any(self.form[name] and self.is_field_changed(name) for name in names)
 
     def checkbox_values(self, name: str, choices: Sequence[Choice]) -> list[Choice]:
         """The ticked checkboxes with this name, limited to the allowed values ``choices``."""
@@ -164,11 +164,11 @@ class SignedInRequest:
         return [one for one in choices if one in given]
 
     @property
-    def shown_roles(self) -> list[str] | None:
+    def roles_shown_in_form(self) -> list[str] | None:
         """The roles that the page showed when it was opened, as its ``stored.roles`` field says; None without one."""
         return self.form_value("stored.roles").split() if "stored.roles" in self.form else None
 
-    def is_touched(self, name: str) -> bool:
+    def is_field_changed(self, name: str) -> bool:
         """Whether a field was sent and differs from what was stored when the page was shown (its ``stored.`` field)."""
         return name in self.form and self.form_value(name).strip() != self.form.get(f"stored.{name}")
 
@@ -265,7 +265,7 @@ class PageGuard:
         @wraps(handler)
         async def answer(request: Request) -> Response:
             try:
-                ensure_storable_query(request)
+                ensure_valid_query_characters(request)
                 return await handler(request)
             except NotFound:
                 return await self.render_not_found(request, 404)
@@ -288,7 +288,7 @@ class PageGuard:
 
     def _render_error(self, request: Request, error: Exception) -> Response:
         """The page about an error; a problem of the request that the page did not show in its form is a refusal."""
-        if isinstance(error, Problem) and is_problem_of_request(error):
+        if isinstance(error, Problem) and is_client_error(error):
             request.scope["almoner.error"] = error.code  # for the log
             sentences = " ".join(problems_by_field(error, "what").values())
             page = self._render_refusal(request, http_status_of_problem(error), sentences or error.message)
@@ -324,7 +324,7 @@ class PageGuard:
             asked = _requested_path(request) if request.method != "POST" else place.home
             onward = f"?next={quote(asked, safe='/')}" if asked != place.home else ""
             return redirect_to(f"{place.home}/sign-in{onward}")
-        if request.method == "POST" and not self.has_valid_csrf_token(request, visitor.form, visitor.csrf):
+        if request.method == "POST" and not self.has_valid_csrf_token(request, visitor.form, visitor.csrf_token):
             return self.render_invalid_form(visitor)
         if requires_second_factor and await self._lacks_second(visitor):
             return redirect_to(f"{place.home}{SECOND_FACTOR}")
@@ -398,13 +398,13 @@ class PageGuard:
             sign_in, person = before
             async with self.db.write() as tx:
                 by = credentials.build_audit_context_of_person(
-                    tx, person, browser_from_request(request, portal).address
+                    tx, person, browser_from_request(request, portal).ip_address
                 )
                 await sign_ins.end_sign_in(tx, person, sign_in.id, "signed_out", by)
         onward = portal.safe_redirect_path(next_path)
         response = redirect_to(await self._first_page(portal, new_sign_in) if onward == portal.home else onward)
-        self.set_session_cookie(response, portal, new_sign_in.sign_in, new_sign_in.secret)
-        set_device_cookie(response, portal, new_sign_in.device)
+        self.set_session_cookie(response, portal, new_sign_in.sign_in, new_sign_in.session_secret)
+        set_device_cookie(response, portal, new_sign_in.device_cookie)
         for over in (portal.second_factor_cookie_name, portal.email_link_cookie_name("invitation")):
             if over in request.cookies:
                 delete_cookie(response, over)
@@ -413,7 +413,7 @@ class PageGuard:
     async def _first_page(self, portal: AccountPortal, new_sign_in: NewSignIn) -> str:
         """Where those begin whom no address leads elsewhere: with a role on the dashboard, or operators on the desk."""
         async with self.db.single_statement() as tx:
-            found = await sign_ins.find_sign_in_by_secret(tx, portal.realm, new_sign_in.secret)
+            found = await sign_ins.find_sign_in_by_secret(tx, portal.realm, new_sign_in.session_secret)
         if not found or not found[1].roles:
             return portal.home
         return portal.home + (DASHBOARD_HOME if portal.realm.partner else OPERATOR_START_PAGE)
@@ -495,7 +495,7 @@ class PageGuard:
             status=status,
             passkeys=passkeys,
             desk=self._portal(visitor, reader),
-            csrf=visitor.csrf,
+            csrf=visitor.csrf_token,
             form_key=token_urlsafe(16),
             problems=problems,
             **context,
@@ -604,7 +604,7 @@ class PageGuard:
     def _portal(self, visitor: SignedInRequest, language: Language) -> PageLayout:
         place, roles, path = visitor.portal, visitor.person.roles, visitor.path
         own = NavigationLink("desk.link.account", "", group="Settings" if place.realm.partner else "People")
-        wired = (link for link in self._links if self.db.deployment.sandbox or not link.sandbox)
+        wired = (link for link in self._links if self.db.deployment.sandbox or not link.sandbox_only)
         links = [*(link for link in wired if link.is_visible_to(place.realm, roles)), own]
         hrefs = [place.home + link.path for link in links]
         # A page belongs to the longest matching entry, since all paths are below "your account".
@@ -612,7 +612,7 @@ class PageGuard:
         current = "page" if path == here else "true"
         groups: dict[str, list[NavigationItem]] = {}
         for href, link in zip(hrefs, links, strict=True):
-            label = link.label if link.operators else language.text(link.label)
+            label = link.label if link.for_operators else language.text(link.label)
             shown = NavigationItem(href, link.path, label, current if href == here else "")
             groups.setdefault(link.group, []).append(shown)
         named = {
@@ -621,12 +621,17 @@ class PageGuard:
         }
         made = tuple(NavigationGroup(named[heading], tuple(items)) for heading, items in groups.items())
         frame = PageLayout(
-            place.title, place.home, visitor.person.display_name, visitor.csrf, made, pause_reason=place.pause_reason
+            place.title,
+            place.home,
+            visitor.person.display_name,
+            visitor.csrf_token,
+            made,
+            pause_reason=place.pause_reason,
         )
-        if visitor.view_until is None:
+        if visitor.partner_view_expires_at is None:
             return frame
         end = f"{OPERATORS_HOME}/partners/{place.name}/view/end"
-        return replace(frame, view_until=f"{visitor.view_until:%H:%M} UTC", view_end=end)
+        return replace(frame, view_until=f"{visitor.partner_view_expires_at:%H:%M} UTC", view_end=end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class PageTexts:
         """The age of a timestamp, such as "3 hours ago"."""
         return formats.format_relative_time(self.now - at, self.language.locale)
 
-    def zone_name(self) -> str:
+    def time_zone_name(self) -> str:
         """The display name of the visitor's time zone, by its city."""
         return formats.zone_name(self.zone, self.language.locale)
 

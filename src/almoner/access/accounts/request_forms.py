@@ -13,13 +13,13 @@ from almoner.access.credentials.domain import is_storable_text
 from almoner.kit.errors import ContentTooLarge
 from almoner.platform.http import uploads
 from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration
-from almoner.platform.pages.forms import clean_field
+from almoner.platform.pages.forms import clean_form_value
 
 _QUICK_BYTES: Final = 65_536
 """Larger forms are parsed in a thread, because they would block the event loop."""
 
 
-def ensure_storable_query(request: Request) -> None:
+def ensure_valid_query_characters(request: Request) -> None:
     """Check the query string. Raises HTTPException for characters that the database cannot store, such as NUL."""
     if not all(is_storable_text(part) for pair in request.query_params.multi_items() for part in pair):
         raise HTTPException(400, "The address contains characters that are not valid.")
@@ -47,7 +47,7 @@ def _parse(body: bytearray, limits: FormLimits) -> FormData:
     fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=limits.max_fields)
     if not all(is_storable_text(part) for pair in fields for part in pair):
         raise HTTPException(400, "The form contains characters that are not valid. Open the page again.")
-    return FormData([(name, clean_field(name, value)) for name, value in fields])
+    return FormData([(name, clean_form_value(name, value)) for name, value in fields])
 
 
 async def read_upload(request: Request, declaration: UploadDeclaration) -> tuple[FormData, ReceivedUpload]:
@@ -63,8 +63,8 @@ async def read_upload(request: Request, declaration: UploadDeclaration) -> tuple
         raise HTTPException(
             413, f"The file is too large: at most {declaration.max_bytes // 1024 // 1024} MB."
         ) from None
-    fields = received.uploaded_file.fields if received.uploaded_file else received.fields
+    fields = received.uploaded_file.form_fields if received.uploaded_file else received.form_fields
     if not all(is_storable_text(part) for pair in fields.items() for part in pair):
         received.close()
         raise HTTPException(400, "The form contains characters that are not valid. Open the page again.")
-    return FormData([(name, clean_field(name, value)) for name, value in fields.items()]), received
+    return FormData([(name, clean_form_value(name, value)) for name, value in fields.items()]), received

@@ -24,7 +24,7 @@ class SignInContext:
 
     request: Request
     portal: AccountPortal
-    visit: LinkSession
+    link_session: LinkSession
     form: FormData
     is_valid_form: bool
     """Whether the posted form has the CSRF token of this browser."""
@@ -37,7 +37,7 @@ class SignInContext:
     @property
     def passkey_challenge_binding(self) -> bytes:
         """The value that a passkey challenge is bound to, so that only this browser can answer it."""
-        return self.visit.csrf.encode()
+        return self.link_session.csrf.encode()
 
     def form_value(self, name: str) -> str:
         """The value of a field in the posted form, as typed; empty if it is missing."""
@@ -45,7 +45,7 @@ class SignInContext:
 
     def set_csrf_cookie(self, response: Response) -> Response:
         """The response with the cookie that the page's forms are bound to."""
-        self.visit.set_cookie(response, max_age_seconds=_SECONDS)
+        self.link_session.set_cookie(response, max_age_seconds=_SECONDS)
         return response
 
 

@@ -46,8 +46,8 @@ class SignInPages:
         gate = self._gate
         return [
             gate.public_route(f"{home}/sign-in", self.sign_in),
-            gate.public_route(f"{home}/sign-in/second", self.second_factor),
-            gate.public_route(f"{home}/sign-in/passkey", self.passkey, methods=["POST"]),
+            gate.public_route(f"{home}/sign-in/second", self.enter_second_factor),
+            gate.public_route(f"{home}/sign-in/passkey", self.sign_in_by_passkey, methods=["POST"]),
             gate.protected_route(f"{home}/prove", self.reauthenticate, requires_second_factor=False),
             gate.public_route(f"{home}/sign-out", self.sign_out, methods=["POST"]),
         ]
@@ -81,7 +81,7 @@ class SignInPages:
             return await self._gate.complete_sign_in(request, place, found, entry.form_value("next"))
         return self._gate.redirect_to_second_factor(place, found, entry.form_value("next"))
 
-    async def second_factor(self, request: Request) -> Response:
+    async def enter_second_factor(self, request: Request) -> Response:
         """Enter the second factor after the password or single sign-on."""
         place = await self._gate.get_portal_for_request(request)
         entry = await read_sign_in_context(self._gate, request, place)
@@ -114,7 +114,7 @@ class SignInPages:
             return self._later(page, wait)
         return await self._gate.complete_sign_in(entry.request, entry.portal, entered, entry.form_value("next"))
 
-    async def passkey(self, request: Request) -> Response:
+    async def sign_in_by_passkey(self, request: Request) -> Response:
         """Sign in with a passkey, or use it as the second factor."""
         place = await self._gate.get_portal_for_request(request)
         entry = await read_sign_in_context(self._gate, request, place)
@@ -134,7 +134,7 @@ class SignInPages:
         place = await self._gate.get_portal_for_request(request)
         visitor = await self._gate.find_signed_in_request(request, place)
         if visitor is not None:
-            if not self._gate.has_valid_csrf_token(request, visitor.form, visitor.csrf):
+            if not self._gate.has_valid_csrf_token(request, visitor.form, visitor.csrf_token):
                 return self._gate.render_invalid_form(visitor)
             async with self._db.write() as tx:
                 await sign_ins.end_sign_in(
@@ -153,7 +153,7 @@ class SignInPages:
         password, code, answer = (visitor.form_value(name) for name in ("password", "code", "credential"))
         try:
             if answer:
-                binding = visitor.csrf.encode()
+                binding = visitor.csrf_token.encode()
                 secret = await sign_in_methods.reauthenticate_by_passkey(
                     self._db, person, sign_in, binding, answer, browser
                 )
@@ -212,7 +212,7 @@ class SignInPages:
             language=language,
             status=status,
             passkeys=True,
-            csrf=entry.visit.csrf,
+            csrf=entry.link_session.csrf,
             problems=_texts(problems, language, wait),
             marks=_texts(marks or problems, language, wait),
             message=language.text(reported) if reported else "",
@@ -240,7 +240,7 @@ class SignInPages:
             language=language,
             status=status,
             passkeys=bool(options),
-            csrf=entry.visit.csrf,
+            csrf=entry.link_session.csrf,
             problems=_texts({"code": problem} if problem else {}, language, wait),
             next=entry.portal.safe_redirect_path(
                 entry.form_value("next") or entry.request.query_params.get("next", "")
@@ -263,7 +263,7 @@ class SignInPages:
         async with self._db.read() as tx:
             factors = await credentials.get_authentication_factors(tx, visitor.person)
             options = (
-                await passkeys.build_authentication_options(tx, visitor.csrf.encode(), visitor.person)
+                await passkeys.build_authentication_options(tx, visitor.csrf_token.encode(), visitor.person)
                 if factors.passkeys
                 else ""
             )

@@ -41,7 +41,7 @@ class AuditContext:
     """Who changes a person's credentials, and from which network address, for the audit log."""
 
     actor: Actor
-    address: str | None
+    ip_address: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Passkey:
     name: str
     created_at: datetime
     last_used_at: datetime | None
-    count_went_back: bool = False
+    sign_count_not_increased: bool = False
 
 
 PasswordProblem = Literal["too_short", "too_long", "has_user_name", "common", "unusable"]

@@ -10,6 +10,6 @@ tasks: Final = TaskRegistry()
 tasks.add_periodic_job(
     "credentials.delete_expired",
     login_attempts.next_deletion_at,
-    login_attempts.delete_expired,
+    login_attempts.delete_expired_attempts_and_challenges,
     period=timedelta(hours=1),
 )

@@ -302,8 +302,8 @@ async def load_oldest_attempt_and_challenge_times(tx: Tx) -> tuple[datetime | No
     return (row["tried"], row["challenge"]) if row else (None, None)
 
 
-async def delete_expired(tx: Tx, before: datetime, limit: int) -> int:
-    """Delete attempts older than ``before`` and expired challenges; returns how many rows."""
+async def delete_expired_attempts_and_challenges(tx: Tx, attempts_before: datetime, limit: int) -> int:
+    """Delete attempts older than ``attempts_before`` and expired challenges; returns how many rows."""
     gone = await tx.fetchval(
         """
         with old_tries as materialized (
@@ -319,7 +319,7 @@ async def delete_expired(tx: Tx, before: datetime, limit: int) -> int:
             delete from passkey_challenge c using old_challenges o where c.hash = o.hash returning 1
         ) select (select count(*) from tries) + (select count(*) from challenges)
         """,
-        before,
+        attempts_before,
         tx.real_now,
         limit,
     )

@@ -235,7 +235,7 @@ class ApiRequest(NamedTuple):
     status: int
     duration_ms: float
     error_code: str | None
-    network: str | None
+    client_network: str | None
 
     @property
     def received_at(self) -> datetime:
@@ -263,7 +263,7 @@ class ApiRequestPage:
     """A page of requests, newest first. ``next``: the ID before which the next page begins; None on the last page."""
 
     requests: list[ApiRequest]
-    next: UUID | None
+    next_before_id: UUID | None
 
 
 def parse_request_id(text: str) -> UUID | None:
@@ -277,18 +277,21 @@ class RequestCounts:
     """The number of requests of each key since several times. ``since``: when counting started."""
 
     window_starts: Sequence[datetime]
-    by_key: Mapping[UUID, Sequence[int]]
-    since: datetime | None = None
+    counts_by_key_id: Mapping[UUID, Sequence[int]]
+    counted_since: datetime | None = None
 
     def counts_for_key(self, key_id: UUID) -> Sequence[int]:
         """The counts of one key, by time."""
-        return self.by_key.get(key_id, [0] * len(self.window_starts))
+        return self.counts_by_key_id.get(key_id, [0] * len(self.window_starts))
 
     @property
     def totals(self) -> Sequence[int]:
         """The counts of all keys together, by time."""
-        return [sum(counts[position] for counts in self.by_key.values()) for position in range(len(self.window_starts))]
+        return [
+            sum(counts[position] for counts in self.counts_by_key_id.values())
+            for position in range(len(self.window_starts))
+        ]
 
     def is_complete_since(self, since: datetime) -> bool:
         """Whether all requests since that time are counted."""
-        return self.since is None or self.since <= since
+        return self.counted_since is None or self.counted_since <= since

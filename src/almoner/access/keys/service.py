@@ -31,7 +31,7 @@ class NoSuchKey(LookupError):
     """There is no API key with this ID."""
 
 
-def secret_hash(vault: Vault, secret: str) -> bytes:
+def hash_key_secret(vault: Vault, secret: str) -> bytes:
     """The keyed hash under which a secret is stored (K2): 190 random bits need no slow hash."""
     return vault.keyed_hash("api-key", secret.encode())
 
@@ -59,7 +59,7 @@ async def create(
         None,
         None,
     )
-    await store.insert(tx, key, secret_hash(tx.vault, secret))
+    await store.insert(tx, key, hash_key_secret(tx.vault, secret))
     return key, secret
 
 
@@ -67,7 +67,7 @@ async def find_by_secret(tx: Tx, secret: str) -> ApiKey | None:
     """The usable API key of this environment with this secret, or None."""
     if domain.key_kind_of_secret(secret, sandbox=tx.deployment.sandbox) is None:
         return None
-    key = await store.find_by_secret_hash(tx, secret_hash(tx.vault, secret))
+    key = await store.find_by_secret_hash(tx, hash_key_secret(tx.vault, secret))
     return key if key and key.is_usable(tx.real_now) else None
 
 

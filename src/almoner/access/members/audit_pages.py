@@ -23,7 +23,7 @@ from almoner.platform.audit import chain as audit_chain
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import AuditEntry
 from almoner.platform.database.transactions import Partner
-from almoner.platform.pages.csv_files import csv_head, csv_line, stream_file_download
+from almoner.platform.pages.csv_files import csv_header_line, csv_line, stream_file_download
 
 _COLUMNS: Final = ("id", "at", "actorKind", "actor", "action", "subject", "address", "requestId", "details")
 _BATCH: Final = 1000
@@ -116,7 +116,7 @@ class AuditPages:
 
     async def download_csv(self, visitor: SignedInRequest) -> Response:
         """Download all entries as CSV, safe against spreadsheet formulas."""
-        return await self._file(visitor, "csv", "text/csv; charset=utf-8", _csv_row, csv_head(_COLUMNS))
+        return await self._file(visitor, "csv", "text/csv; charset=utf-8", _csv_row, csv_header_line(_COLUMNS))
 
     async def download_json_lines(self, visitor: SignedInRequest) -> Response:
         """Download all entries as JSON lines."""
@@ -129,7 +129,13 @@ class AuditPages:
         subject = self._context.format_id("partner", partner.id)
         async with self._context.db.write() as tx:
             await audit.record_entry(
-                tx, partner.id, by.actor, "audit.downloaded", subject, ip_address=by.address, details={"format": kind}
+                tx,
+                partner.id,
+                by.actor,
+                "audit.downloaded",
+                subject,
+                ip_address=by.ip_address,
+                details={"format": kind},
             )
         return await stream_file_download(self._written(partner, line, head), f"audit-{subject}.{kind}", media_type)
 

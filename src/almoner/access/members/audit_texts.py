@@ -49,9 +49,9 @@ class AuditTexts:
     """
 
     texts: PageTexts
-    names: Mapping[str, str]
-    home: str
-    paths: Mapping[str, str]
+    display_names_by_id: Mapping[str, str]
+    home_path: str
+    record_paths_by_id_type: Mapping[str, str]
 
     def action_text(self, action: str) -> str:
         """The text of an action."""
@@ -62,14 +62,14 @@ class AuditTexts:
 
     def actor_text(self, actor: Actor) -> str:
         """The actor of an entry, as text."""
-        if name := self.names.get(actor.id):
+        if name := self.display_names_by_id.get(actor.id):
             isolated = bidi_isolated(name)
             return self.texts.language.html("audit_log.key", name=isolated) if actor.kind == "key" else isolated
         return self._actor_kind(actor)
 
     def actor_choice_label(self, actor: Actor) -> str:
         """The actor as plain text for a list of choices; actors without a name are shown by ID."""
-        if name := self.names.get(actor.id):
+        if name := self.display_names_by_id.get(actor.id):
             return self.texts.text("audit_log.key", name=name) if actor.kind == "key" else name
         who = self._actor_kind(actor)
         if actor.kind == "system" and who != self.texts.text("audit_log.actor.system"):
@@ -107,8 +107,8 @@ class AuditTexts:
     def _subject(self, subject: str) -> Markup | None:
         """The record's name, else its type and the end of its ID; None for a subject without a page and a name."""
         found = _ID.fullmatch(subject)
-        path = self.paths.get(found[1]) if found else None
-        if name := self.names.get(subject):
+        path = self.record_paths_by_id_type.get(found[1]) if found else None
+        if name := self.display_names_by_id.get(subject):
             words: Markup = bidi_isolated(name)
             path = _OWN_PATHS[found[1]] if found else None
         elif found and path:
@@ -117,7 +117,7 @@ class AuditTexts:
             words = Markup('{} <bdi class="code">{}</bdi>').format(kind, _short(subject))
         else:
             return None
-        return Markup('<a href="{}{}/{}">{}</a>').format(self.home, path, subject, words) if path else words
+        return Markup('<a href="{}{}/{}">{}</a>').format(self.home_path, path, subject, words) if path else words
 
     def _field(self, name: str) -> str:
         """The display name of a detail: ``groupsClaim`` becomes "groups claim", ``sign_ins`` "sessions"."""
@@ -140,7 +140,7 @@ class AuditTexts:
             return texts.number_text(value)
         if name in _IN_WORDS:
             return self._words(name, str(value))
-        return bidi_isolated(self.names.get(str(value), str(value)))
+        return bidi_isolated(self.display_names_by_id.get(str(value), str(value)))
 
     def _words(self, name: str, value: str) -> str:
         """The text of an enumerated value."""

@@ -72,14 +72,14 @@ class MembershipState:
     """
 
     person: Person
-    granted: frozenset[Role]
+    granted_roles: frozenset[Role]
     has_joined: bool
-    invited_until: datetime | None
+    invitation_expires_at: datetime | None
 
     @property
     def roles_from_groups_and_sso(self) -> frozenset[Role]:
         """Roles that come from groups or single sign-on, which this page cannot remove."""
-        return self.person.roles - self.granted
+        return self.person.roles - self.granted_roles
 
 
 class OwnerStatus(IntEnum):

@@ -57,12 +57,12 @@ class ApiKeyPages:
         """Starlette routes. Secrets are shown only after reauthentication."""
         context = self._context
         return [
-            context.route("/keys", self.list, "owner", "developer", methods=["GET"]),
+            context.route("/keys", self.list_keys, "owner", "developer", methods=["GET"]),
             context.route("/keys/new", self.create, "owner", "developer", requires_reauthentication=True),
             context.route("/keys/{id}", self.rotate_or_revoke, "owner", "developer", requires_reauthentication=True),
         ]
 
-    async def list(self, visitor: SignedInRequest) -> Response:
+    async def list_keys(self, visitor: SignedInRequest) -> Response:
         """List all API keys without their secrets, newest first."""
         async with self._context.db.read() as tx:
             found = await keys.list_by_partner(tx, partner_from_request(visitor))

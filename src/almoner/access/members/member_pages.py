@@ -65,7 +65,7 @@ class InvitationForm:
         email, name, user_name = (visitor.form_value(field).strip() for field in ("email", "name", "user_name"))
         return cls(email, name, user_name, tuple(str(one) for one in visitor.form.getlist("role")))
 
-    def problems(self, texts: PageTexts) -> dict[str, str]:
+    def find_problems(self, texts: PageTexts) -> dict[str, str]:
         """Errors by form field."""
         found = {}
         if not email_addresses.is_email_address(self.email):
@@ -86,14 +86,14 @@ class MemberPages:
         """Starlette routes. Changes need an owner who has just reauthenticated."""
         context = self._context
         return [
-            context.route("/members", self.list, *MEMBER_ROLES, methods=["GET"]),
+            context.route("/members", self.list_members, *MEMBER_ROLES, methods=["GET"]),
             context.route("/members/invite", self.invite, "owner", requires_reauthentication=True),
-            context.route("/members/{id}", self.member, "owner", requires_reauthentication=True),
-            context.route("/groups", self.groups, "owner", requires_reauthentication=True),
-            context.route("/groups/{id}", self.group, "owner", methods=["GET"]),
+            context.route("/members/{id}", self.manage_member, "owner", requires_reauthentication=True),
+            context.route("/groups", self.manage_groups, "owner", requires_reauthentication=True),
+            context.route("/groups/{id}", self.manage_group, "owner", methods=["GET"]),
         ]
 
-    async def list(self, visitor: SignedInRequest) -> Response:
+    async def list_members(self, visitor: SignedInRequest) -> Response:
         """List all members with their roles."""
         after = self._context.parse_page_cursor(visitor, "member")
         async with self._context.db.read() as tx:
@@ -118,7 +118,7 @@ class MemberPages:
         problems: dict[str, str] = {}
         if visitor.form:
             typed = InvitationForm.from_form(visitor)
-            problems = typed.problems(texts)
+            problems = typed.find_problems(texts)
         if visitor.form and not problems:
             try:
                 async with self._context.db.write() as tx:
@@ -141,7 +141,7 @@ class MemberPages:
         )
         return "invited"
 
-    async def member(self, visitor: SignedInRequest) -> Response:
+    async def manage_member(self, visitor: SignedInRequest) -> Response:
         """Show one member and apply an owner's change to them."""
         person_id, partner = self._context.parse_id_from_path(visitor, "member"), partner_from_request(visitor)
         texts, pressed = build_page_texts(self._context, visitor), visitor.form_value("do")
@@ -162,11 +162,11 @@ class MemberPages:
             except NoSuchPerson:
                 raise NotFound from None
             groups = (await service.load_groups_by_person_id(tx, partner, [person_id]))[person_id]
-            bound = await identities.list_by_person(tx, one.person)
+            bound = await identities.list_linked_accounts(tx, one.person)
         typed = stored = {"name": one.person.display_name, "email": one.person.email or ""}
         if pressed == "change":
             typed = {
-                field: visitor.form_value(field) if visitor.is_touched(field) else value
+                field: visitor.form_value(field) if visitor.is_field_changed(field) else value
                 for field, value in stored.items()
             }
         return self._show(
@@ -175,8 +175,8 @@ class MemberPages:
             "member.html",
             one=self._facts(one, texts),
             typed=typed,
-            stored={**stored, "roles": " ".join(sorted(one.granted))},
-            held=visitor.checkbox_values("role", MEMBER_ROLES) if "roles" in problems else one.granted,
+            stored={**stored, "roles": " ".join(sorted(one.granted_roles))},
+            held=visitor.checkbox_values("role", MEMBER_ROLES) if "roles" in problems else one.granted_roles,
             roles=role_choices(texts),
             groups=formats.list_separator(texts.language.locale).join(group.display_name for group in groups),
             bound=bound,
@@ -192,7 +192,9 @@ class MemberPages:
             self._context.audit_context(visitor),
             visitor.form_value("do"),
         )
-        name, email = (visitor.form_value(field) if visitor.is_touched(field) else None for field in ("name", "email"))
+        name, email = (
+            visitor.form_value(field) if visitor.is_field_changed(field) else None for field in ("name", "email")
+        )
         actions: Mapping[str, tuple[str, Callable[[Tx], Awaitable[object]]]] = {
             "change": (
                 "changed",
@@ -224,9 +226,9 @@ class MemberPages:
     async def _change_roles(self, tx: Tx, visitor: SignedInRequest, person_id: UUID) -> Person:
         partner, wanted = partner_from_request(visitor), visitor.checkbox_values("role", MEMBER_ROLES)
         by = self._context.audit_context(visitor)
-        return await service.change_roles(tx, partner, by, person_id, wanted, shown=visitor.shown_roles)
+        return await service.change_roles(tx, partner, by, person_id, wanted, shown_roles=visitor.roles_shown_in_form)
 
-    async def groups(self, visitor: SignedInRequest) -> Response:
+    async def manage_groups(self, visitor: SignedInRequest) -> Response:
         """List groups with the role each gives to its members."""
         partner, texts = partner_from_request(visitor), build_page_texts(self._context, visitor)
         problems: dict[str, str] = {}
@@ -259,7 +261,7 @@ class MemberPages:
             problems=problems,
         )
 
-    async def group(self, visitor: SignedInRequest) -> Response:
+    async def manage_group(self, visitor: SignedInRequest) -> Response:
         """Show a group's members, and set the role that it gives."""
         group_id, partner = self._context.parse_id_from_path(visitor, "group"), partner_from_request(visitor)
         after = self._context.parse_page_cursor(visitor, "member")
@@ -302,8 +304,8 @@ class MemberPages:
         elif one.has_joined:
             state = "active"
         else:
-            state = "invited" if one.invited_until else "never"
-        until = texts.timestamp_text(one.invited_until) if one.invited_until else ""
+            state = "invited" if one.invitation_expires_at else "never"
+        until = texts.timestamp_text(one.invitation_expires_at) if one.invitation_expires_at else ""
         return {
             "id": self._context.format_id("member", person.id),
             "name": person.display_name,

@@ -28,5 +28,5 @@ class UndeliverableEmail:
     kind: str
     recipient: str
     reason: str
-    refused: bool
+    was_rejected: bool
     created_at: datetime

@@ -12,7 +12,7 @@ from almoner.access.notifications.domain import DeliveryResult, UndeliverableEma
 from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.platform.database.transactions import Tx
 from almoner.platform.deployment import Deployment
-from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.events.outbox import Event, EventReaction
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, JobContext, TaskRegistry
 from almoner.platform.jobs.queue import Answer, FinishedJob, Job, JobDone, JobResultRecorded, JobRetry
@@ -26,7 +26,10 @@ T = TypeVar("T")
 
 tasks: Final = TaskRegistry()
 tasks.add_periodic_job(
-    "emails.delete_expired", service.next_deletion_at, service.delete_expired, period=timedelta(days=1)
+    "emails.delete_expired",
+    service.next_deletion_at,
+    service.delete_expired_undeliverable_emails,
+    period=timedelta(days=1),
 )
 
 
@@ -48,12 +51,12 @@ def build_email_tasks(
     notifications: Sequence[NotificationDefinition[Any]], dependencies: EmailJobDependencies
 ) -> BackgroundTasks:
     """The jobs that send emails, and a handler for each event type that enqueues them."""
-    by_event = sorted((one for one in notifications if one.event), key=lambda one: one.event or "")
+    by_event = sorted((one for one in notifications if one.event_type), key=lambda one: one.event_type or "")
     return BackgroundTasks(
-        {one.kind.name: dependencies.job_handler(one) for one in notifications},
+        {one.job_kind.name: dependencies.job_handler(one) for one in notifications},
         tuple(
-            Reaction(event or "", partial(enqueue_emails, tuple(group)))
-            for event, group in groupby(by_event, key=lambda one: one.event)
+            EventReaction(event or "", partial(enqueue_emails, tuple(group)))
+            for event, group in groupby(by_event, key=lambda one: one.event_type)
         ),
     )
 
@@ -64,7 +67,7 @@ async def enqueue_emails(notifications: Sequence[NotificationDefinition[Any]], t
         job
         for event in events
         for one in notifications
-        if one.job_of is not None and (job := one.job_of(tx, event)) is not None
+        if one.build_job_for_event is not None and (job := one.build_job_for_event(tx, event)) is not None
     ]
     await queue.enqueue_jobs(tx, jobs)
 
@@ -77,29 +80,31 @@ async def run_email_job(
     job: Job,
 ) -> Answer:
     """Run the job of an email."""
-    wanted = notification.kind.decode(job)
+    wanted = notification.job_kind.decode(job)
     async with context.db.write() as tx:
         email = await notification.compose(tx, mails, wanted)
         brand = None if email is None else await service.load_email_brand(tx, mails, email)
     if email is None or brand is None:
         return JobDone()
-    attached = () if email.attach is None else (await email.attach(),)
+    attached = () if email.create_attachment is None else (await email.create_attachment(),)
     mail = service.render_email(mails, notification.template.name, email, brand, job.due_at, attached)
-    sent = await mailing.send_mail(transport, mail, job.attempt, notification.retry)
+    sent = await mailing.send_mail(transport, mail, job.attempt, notification.retry_policy)
     if isinstance(sent, JobRetry):
         return sent
-    if not isinstance(sent, MailUndeliverable) and notification.record is None:
+    if not isinstance(sent, MailUndeliverable) and notification.record_delivery_result is None:
         return JobDone()
     async with context.db.write() as tx:
         if isinstance(sent, MailUndeliverable):
             await _record_undeliverable(tx, job, email, sent)
-        if notification.record is not None:
+        if notification.record_delivery_result is not None:
             result: DeliveryResult = "undeliverable" if isinstance(sent, MailUndeliverable) else "sent"
-            await notification.record(tx, wanted.details, result)
+            await notification.record_delivery_result(tx, wanted.details, result)
         await context.record_results(tx, [FinishedJob(job, JobDone())])
     return JobResultRecorded(JobDone())
 
 
 async def _record_undeliverable(tx: Tx, job: Job, email: Email, found: MailUndeliverable) -> None:
-    new = UndeliverableEmail(tx.new_id(), email.partner_id, job.kind, email.to, found.reason, found.refused, tx.now)
-    await store.insert(tx, new, job.payload)
+    new = UndeliverableEmail(
+        tx.new_id(), email.partner_id, job.kind, email.to, found.reason, found.refused_by_server, tx.now
+    )
+    await store.insert_undeliverable_email(tx, new, job.payload)

@@ -48,13 +48,13 @@ class Email:
     """
 
     to: str
-    key: str
-    facts: Mapping[str, object]
+    idempotency_key: str
+    template_values: Mapping[str, object]
     language: str | None = None
     partner_id: UUID | None = None
-    sender: str | None = None
+    sender_name: str | None = None
     at: datetime | None = None
-    attach: Callable[[], Awaitable[Attachment]] | None = None
+    create_attachment: Callable[[], Awaitable[Attachment]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,13 @@ class NotificationDefinition(Generic[T]):
     job itself. ``record``: stores the result in the transaction that ends the job.
     """
 
-    kind: JobKind[T]
+    job_kind: JobKind[T]
     template: Path
     compose: Callable[[Tx, MailRenderer, DecodedJob[T]], Awaitable[Email | None]]
-    event: str | None = None
-    job_of: Callable[[Tx, Event], NewJob | None] | None = None
-    retry: MailRetryPolicy = RETRY_FOR_DAYS
-    record: Callable[[Tx, T, DeliveryResult], Awaitable[None]] | None = None
+    event_type: str | None = None
+    build_job_for_event: Callable[[Tx, Event], NewJob | None] | None = None
+    retry_policy: MailRetryPolicy = RETRY_FOR_DAYS
+    record_delivery_result: Callable[[Tx, T, DeliveryResult], Awaitable[None]] | None = None
 
 
 class RecordReference(msgspec.Struct, frozen=True):
@@ -92,9 +92,9 @@ class RecordReference(msgspec.Struct, frozen=True):
 async def load_email_brand(tx: Tx, mails: MailRenderer, email: Email) -> MailBrand:
     """The partner's branding in the reader's language, else the deployment's."""
     if email.partner_id is None:
-        return mails.own_brand()
+        return mails.deployment_brand()
     partner = await partners.get(tx, Partner(email.partner_id))
-    name = email.sender or partner.name
+    name = email.sender_name or partner.name
     return mails.build_partner_brand(name, partner.name, partner.brand_colour, partner.brand_logo, partner.public_links)
 
 
@@ -110,11 +110,11 @@ def render_email(
     return mails.render_mail(
         template,
         mails.language_for_tag(email.language),
-        email.facts,
+        email.template_values,
         brand=brand,
-        key=email.key,
+        deduplication_key=email.idempotency_key,
         at=email.at or at,
-        partner=email.partner_id,
+        partner_id=email.partner_id,
         to=email.to,
         attachments=attachments,
     )
@@ -132,7 +132,7 @@ async def list_undeliverable_emails(
 
 async def get_undeliverable_email(tx: Tx, email_id: UUID) -> UndeliverableEmail:
     """Get one undeliverable email. Raises NoSuchUndeliverableEmail."""
-    if (found := await store.find(tx, email_id)) is None:
+    if (found := await store.find_undeliverable_email(tx, email_id)) is None:
         raise NoSuchUndeliverableEmail
     return found
 
@@ -156,6 +156,6 @@ async def next_deletion_at(tx: Tx) -> datetime | None:
     return None if oldest is None else oldest + RETENTION
 
 
-async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
+async def delete_expired_undeliverable_emails(tx: Tx, limit: int = BATCH) -> int:
     """Delete old undeliverable emails; returns how many."""
-    return await store.delete_recorded_before(tx, tx.now - RETENTION, limit)
+    return await store.delete_undeliverable_emails(tx, tx.now - RETENTION, limit)

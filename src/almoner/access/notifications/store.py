@@ -13,7 +13,7 @@ _COLUMNS: Final = "id, partner_id, kind, recipient, reason, refused, created_at"
 _LAST: Final = UUID(int=2**128 - 1)
 
 
-async def insert(tx: Tx, email: UndeliverableEmail, payload: Mapping[str, object]) -> None:
+async def insert_undeliverable_email(tx: Tx, email: UndeliverableEmail, payload: Mapping[str, object]) -> None:
     """Record an undeliverable email, with the payload of its job."""
     await tx.execute(
         """
@@ -26,7 +26,7 @@ async def insert(tx: Tx, email: UndeliverableEmail, payload: Mapping[str, object
         payload,
         email.recipient,
         email.reason,
-        email.refused,
+        email.was_rejected,
         email.created_at,
     )
 
@@ -53,7 +53,7 @@ async def list_newest_undeliverable_emails(
 
 
 @across_partners("operators")
-async def find(tx: Tx, email_id: UUID) -> UndeliverableEmail | None:
+async def find_undeliverable_email(tx: Tx, email_id: UUID) -> UndeliverableEmail | None:
     """Find one undeliverable email."""
     row = await tx.fetchrow(f"select {_COLUMNS} from undeliverable_email where id = $1", email_id)
     return None if row is None else UndeliverableEmail(*row)
@@ -81,15 +81,15 @@ async def find_oldest_undeliverable_at(tx: Tx) -> datetime | None:
 
 
 @across_partners("sweep")
-async def delete_recorded_before(tx: Tx, before: datetime, limit: int) -> int:
-    """Delete undeliverable emails recorded by ``before``; returns how many."""
+async def delete_undeliverable_emails(tx: Tx, recorded_before: datetime, limit: int) -> int:
+    """Delete undeliverable emails recorded by ``recorded_before``; returns how many."""
     rows = await tx.fetch(
         """
         delete from undeliverable_email where id in (
             select id from undeliverable_email where created_at <= $1 order by created_at limit $2
         ) returning id
         """,
-        before,
+        recorded_before,
         limit,
     )
     return len(rows)

@@ -37,8 +37,8 @@ from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 LINKS: Final = (
-    NavigationLink("Operators", "/operators", frozenset({"administrator"}), operators=True, group="People"),
-    NavigationLink("Tokens", "/tokens", None, operators=True, group="People"),
+    NavigationLink("Operators", "/operators", frozenset({"administrator"}), for_operators=True, group="People"),
+    NavigationLink("Tokens", "/tokens", None, for_operators=True, group="People"),
 )
 """The navigation entries of these pages."""
 
@@ -189,7 +189,7 @@ class _OperatorPages(_PageBase):
             ],
             typed={
                 name: visitor.form_value(name)
-                if visitor.form_value("do") == "details" and visitor.is_touched(name)
+                if visitor.form_value("do") == "details" and visitor.is_field_changed(name)
                 else stored
                 for name, stored in (("name", one.display_name), ("email", one.user_name))
             },
@@ -229,13 +229,15 @@ class _OperatorPages(_PageBase):
         name, email = visitor.form_value("name").strip(), visitor.form_value("email").strip()
         if missing := [field for field, value in (("name", name), ("email", email)) if not value]:
             raise IncorrectParams(*(f"{field}: enter a value" for field in missing))
-        touched = {field: value for field, value in (("name", name), ("email", email)) if visitor.is_touched(field)}
+        touched = {
+            field: value for field, value in (("name", name), ("email", email)) if visitor.is_field_changed(field)
+        }
         return await service.update_details(tx, visitor.audit_context(tx.ids), operator_id, **touched)
 
     async def _set_roles(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> Person:
         wanted = visitor.checkbox_values("role", OPERATOR_ROLES)
         by = visitor.audit_context(tx.ids)
-        return await service.set_roles(tx, by, operator_id, wanted, shown=visitor.shown_roles)
+        return await service.set_roles(tx, by, operator_id, wanted, shown_roles=visitor.roles_shown_in_form)
 
     async def _reset(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> None:
         if operator_id == visitor.person.id:

@@ -25,7 +25,7 @@ _DEFAULT_CURRENCIES = ("GBP", "USD", "EUR")
 _MAX_REQUEST_MINIMUM_MULTIPLE = 1_000_000
 _MAX_REQUEST_DUE_DAYS = 365
 _MAX_LINK_LENGTH = 2000
-_ANY_PORT = AddressPolicy(ports=range(1, 65_536))
+_ANY_PORT = AddressPolicy(allowed_ports=range(1, 65_536))
 LONGEST_NAME = 200
 SHORTEST_PAUSE_REASON = 10
 LONGEST_PAUSE_REASON = 500
@@ -76,7 +76,7 @@ async def set_brand(
     shown = account.brand_colour
     if colour is not None:
         shown = colours.css_colour(colours.parse_colour(colour)) if colour else None
-    key = await media.insert(tx, logo.content, logo.media_type) if logo is not None else account.brand_logo
+    key = await media.insert_image(tx, logo.content, logo.media_type) if logo is not None else account.brand_logo
     return await _set_brand(tx, partner, account, shown, key)
 
 
@@ -205,7 +205,7 @@ async def _set_brand(
 ) -> PartnerAccount:
     await store.set_brand(tx, partner, colour, logo)
     if account.brand_logo not in (None, logo):
-        await media.delete(tx, account.brand_logo)
+        await media.delete_image(tx, account.brand_logo)
     return replace(account, brand_colour=colour, brand_logo=logo)
 
 

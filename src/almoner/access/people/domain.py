@@ -116,13 +116,15 @@ class NoSuchPerson(LookupError):
     """There is no such person in this realm."""
 
 
-def ensure_roles_unchanged(shown: Iterable[str] | None, current: Iterable[Role], wanted: Iterable[Role]) -> None:
+def ensure_roles_unchanged(
+    shown_roles: Iterable[str] | None, current_roles: Iterable[Role], wanted_roles: Iterable[Role]
+) -> None:
     """Check that the roles are those that a page showed, so that nobody undoes the change of somebody else.
 
-    ``shown``: None if they were not shown. Raises IncorrectParams.
+    ``shown_roles``: None if they were not shown. Raises IncorrectParams.
     """
-    now = sorted(current)
-    if shown is not None and sorted(shown) != now != sorted(wanted):
+    now = sorted(current_roles)
+    if shown_roles is not None and sorted(shown_roles) != now != sorted(wanted_roles):
         raise IncorrectParams(
             f"roles: the roles have changed since you opened this page. They are now: {', '.join(now) or 'none'}. "
             "Check your selection, then save it again"

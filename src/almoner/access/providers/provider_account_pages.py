@@ -40,7 +40,7 @@ class IdentityProviderAccountPages:
             except LastSignInMethodCannotBeRemoved:
                 problems = {"disconnect": texts.text("sso.problem.last")}
         async with self._db.read() as tx:
-            bound = await identities.list_by_person(tx, visitor.person)
+            bound = await identities.list_linked_accounts(tx, visitor.person)
             provider = await sso.find_sso_option(tx, partner_from_request(visitor))
         done = _DONE.get(visitor.query.get("done", ""))
         return self._context.render_page(

@@ -90,7 +90,7 @@ class IdentityProviderSetupPages:
 
     async def _remove(self, visitor: SignedInRequest) -> Response:
         async with self._db.write() as tx:
-            if await sso.find(tx, partner_from_request(visitor)) is not None:
+            if await sso.find_provider(tx, partner_from_request(visitor)) is not None:
                 await sso.remove_provider(tx, self._context.audit_context(visitor), partner_from_request(visitor))
         return redirect_to(f"{visitor.portal.home}/provider?done=removed")
 
@@ -106,7 +106,7 @@ class IdentityProviderSetupPages:
         refused: SsoRefused | None = None,
     ) -> Response:
         async with self._db.read() as tx:
-            provider = await sso.find(tx, partner_from_request(visitor))
+            provider = await sso.find_provider(tx, partner_from_request(visitor))
             redirect = sso.redirect_uri(tx, partner_from_request(visitor))
         texts = build_page_texts(self._context, visitor)
         return self._context.render_page(

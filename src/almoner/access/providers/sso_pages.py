@@ -41,11 +41,11 @@ class SsoPages:
     def routes(self) -> Sequence[Route]:
         """Starlette routes."""
         return [
-            self._gate.public_route(f"{_HOME}/sign-on", self.begin, methods=["GET"]),
-            self._gate.public_route(f"{_HOME}/sign-on/callback", self.callback, methods=["GET"]),
+            self._gate.public_route(f"{_HOME}/sign-on", self.begin_authorization, methods=["GET"]),
+            self._gate.public_route(f"{_HOME}/sign-on/callback", self.handle_callback, methods=["GET"]),
         ]
 
-    async def begin(self, request: Request) -> Response:
+    async def begin_authorization(self, request: Request) -> Response:
         """Redirect the browser to the identity provider."""
         place = await self._gate.get_portal_for_request(request)
         partner = Partner(place.realm.id)
@@ -74,7 +74,7 @@ class SsoPages:
         )
         return response
 
-    async def callback(self, request: Request) -> Response:
+    async def handle_callback(self, request: Request) -> Response:
         """Handle the browser's return from the identity provider."""
         place = await self._gate.get_portal_for_request(request)
         if link_sessions.is_speculative_request(request):
@@ -90,7 +90,7 @@ class SsoPages:
             before[0] if before else None,
         )
         try:
-            arrival = await self._sign_on.complete(back)
+            arrival = await self._sign_on.complete_authorization(back)
             response = redirect_to(arrival.redirect_path)
             if isinstance(arrival.sign_in_or_second_factor, PendingSecondFactor):
                 response = self._gate.redirect_to_second_factor(

@@ -9,5 +9,5 @@ from almoner.platform.outbound.mailing import RETRY_FOR_ONE_DAY
 
 _TEMPLATE: Final = Path(__file__).parent / "mails" / "letter.html"
 notifications: Final = (
-    NotificationDefinition(service.SEND_JOB, _TEMPLATE, service.compose_email, retry=RETRY_FOR_ONE_DAY),
+    NotificationDefinition(service.SEND_JOB, _TEMPLATE, service.compose_email, retry_policy=RETRY_FOR_ONE_DAY),
 )

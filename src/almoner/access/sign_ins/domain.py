@@ -48,9 +48,9 @@ def session_lifetime_for_realm(realm: Realm) -> SessionLifetime:
 class Browser:
     """The browser behind a request: network address, User-Agent, and device cookie if any."""
 
-    address: str
+    ip_address: str
     user_agent: str = ""
-    device: str | None = None
+    device_cookie: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ class NewSignIn:
 
     sign_in: SignIn
     person: Person
-    secret: str
-    device: str
+    session_secret: str
+    device_cookie: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class EmailLink:
         return "expired" if now >= self.expires_at else None
 
 
-class AddressRecentlyChanged(IncorrectParams):
+class EmailAddressRecentlyChanged(IncorrectParams):
     """Links that set a password are not sent yet to the person's new email address. ``until``: when they are."""
 
     message = "The email address has just changed"

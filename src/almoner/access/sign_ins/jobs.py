@@ -10,7 +10,10 @@ from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 
 tasks: Final = TaskRegistry()
 tasks.add_periodic_job(
-    "sign_ins.delete_expired", service.next_deletion_at, service.delete_expired, period=timedelta(days=1)
+    "sign_ins.delete_expired",
+    service.next_deletion_at,
+    service.delete_expired_sign_ins_and_links,
+    period=timedelta(days=1),
 )
 
 

@@ -215,7 +215,7 @@ async def insert_link(tx: Tx, link: EmailLink) -> None:
     )
 
 
-async def find_end_of_withholding(tx: Tx, person: Person) -> datetime | None:
+async def find_password_links_withheld_until(tx: Tx, person: Person) -> datetime | None:
     """Until when the person gets no links that set a password, because their address changed; None if they do."""
     until: datetime | None = await tx.fetchval("select links_withheld_until($1, $2)", person.id, tx.now)
     return until
@@ -302,8 +302,10 @@ async def load_oldest_sign_in_and_sign_in_link_times(tx: Tx) -> tuple[datetime |
     return (row["sign_in"], row["link"]) if row else (None, None)
 
 
-async def delete_expired(tx: Tx, real_now: datetime, now: datetime, limit: int) -> int:
-    """Delete sign-ins that ended before ``real_now`` and links closed before ``now``; returns how many."""
+async def delete_expired_sign_ins_and_links(
+    tx: Tx, sign_ins_ended_before: datetime, links_expired_before: datetime, limit: int
+) -> int:
+    """Delete sign-ins that ended before ``sign_ins_ended_before`` and links closed before ``links_expired_before``; returns how many."""
     gone = await tx.fetchval(
         """
         with old_sign_ins as materialized (
@@ -317,8 +319,8 @@ async def delete_expired(tx: Tx, real_now: datetime, now: datetime, limit: int) 
             delete from one_time_link l using old_links o where l.id = o.id returning 1
         ) select (select count(*) from sign_ins) + (select count(*) from links)
         """,
-        real_now,
-        now,
+        sign_ins_ended_before,
+        links_expired_before,
         limit,
     )
     return int(gone)

@@ -96,8 +96,8 @@ class ProviderMetadata:
     token_endpoint: str
     jwks_uri: str
     userinfo_endpoint: str | None
-    secret_in_body: bool
-    returns_issuer: bool
+    uses_client_secret_post: bool
+    returns_issuer_in_response: bool
     """Whether authorization responses contain ``iss`` (RFC 9207)."""
 
 

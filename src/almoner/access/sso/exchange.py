@@ -55,7 +55,9 @@ def authorization_url(
 def parse_code_from_callback(provider: IdentityProvider, metadata: ProviderMetadata, query: Mapping[str, str]) -> str:
     """The authorization code in the provider's callback. Raises SsoRefused."""
     issuer = query.get("iss")
-    if issuer != provider.issuer and (issuer is not None or metadata.returns_issuer):  # RFC 9207 2.4: mix-up
+    if issuer != provider.issuer and (
+        issuer is not None or metadata.returns_issuer_in_response
+    ):  # RFC 9207 2.4: mix-up
         raise SsoRefused(
             SsoRefusalReason.ISSUER, "The response came from a different identity provider.", reported=issuer
         )
@@ -89,10 +91,10 @@ class TokenExchange:
             "code_verifier": state.verifier,
         }
         headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
-        if client_secret is None or metadata.secret_in_body:
+        if client_secret is None or metadata.uses_client_secret_post:
             form["client_id"] = provider.client_id
         if client_secret is not None:
-            if metadata.secret_in_body:
+            if metadata.uses_client_secret_post:
                 form["client_secret"] = client_secret
             else:
                 headers["Authorization"] = _basic_authorization(provider.client_id, client_secret)

@@ -29,7 +29,7 @@ def _provider(row: Record) -> IdentityProvider:
     )
 
 
-async def find(tx: Tx, partner: Partner) -> IdentityProvider | None:
+async def find_provider(tx: Tx, partner: Partner) -> IdentityProvider | None:
     """The partner's identity provider."""
     row = await tx.fetchrow(
         """
@@ -53,7 +53,7 @@ async def lock_provider_if_unchanged(tx: Tx, provider: IdentityProvider) -> bool
     return bool(same)
 
 
-async def save(tx: Tx, provider: IdentityProvider) -> None:
+async def save_provider(tx: Tx, provider: IdentityProvider) -> None:
     """Create or replace the partner's provider."""
     await tx.execute(
         """
@@ -87,7 +87,7 @@ async def save(tx: Tx, provider: IdentityProvider) -> None:
     )
 
 
-async def delete(tx: Tx, partner: Partner) -> bool:
+async def delete_provider(tx: Tx, partner: Partner) -> bool:
     """Delete the provider; False if there was none. Linked accounts stay."""
     gone = await tx.fetchval("delete from sign_on_provider where partner_id = $1 returning true", partner.id)
     return bool(gone)
@@ -137,7 +137,7 @@ async def list_linked_accounts(tx: Tx, person: Person) -> list[LinkedAccountSumm
     return [LinkedAccountSummary(**row) for row in rows]
 
 
-async def delete_identities(tx: Tx, person: Person) -> list[str]:
+async def delete_identities_and_return_issuers(tx: Tx, person: Person) -> list[str]:
     """Unlink all provider accounts of a person; returns their issuers."""
     rows = await tx.fetch(
         "delete from sign_on_identity where partner_id = $1 and person_id = $2 returning issuer",

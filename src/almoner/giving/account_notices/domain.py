@@ -30,7 +30,7 @@ class NoticePageContent:
 
     notice: PayeeAccountNotice
     account: PayeeAccount
-    organisation: str
+    organisation_name: str
 
     def state(self, now: datetime) -> NoticeState:
         """The state of the page at ``now``."""

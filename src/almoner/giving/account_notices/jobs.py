@@ -8,7 +8,7 @@ from typing import Final
 from almoner.access.notifications.service import Email, NotificationDefinition, RecordReference
 from almoner.giving.account_notices import service
 from almoner.giving.account_notices.pages import PAGE_PURPOSE
-from almoner.giving.disbursing.organisation_confirmations.ports import NonprofitContacts
+from almoner.giving.disbursing.organisation_confirmations.ports import NonprofitContactLookup
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import ACCOUNT_PROPOSED, PayeeAccountProposedEvent
 from almoner.platform.database.transactions import Tx
@@ -19,7 +19,7 @@ from almoner.platform.outbound.mail_rendering import MailRenderer
 
 NOTIFY: Final = JobKind("account_notices.notify", RecordReference)
 tasks: Final = TaskRegistry()
-contact_tasks: Final = DependentTaskRegistry[NonprofitContacts]()
+contact_tasks: Final = DependentTaskRegistry[NonprofitContactLookup]()
 
 
 @tasks.on_internal_event(ACCOUNT_PROPOSED)
@@ -33,7 +33,7 @@ async def on_account_proposed(tx: Tx, events: Sequence[PayeeAccountProposedEvent
 
 @contact_tasks.job(NOTIFY)
 async def notify_nonprofit(
-    contacts: NonprofitContacts, context: JobContext, job: DecodedJob[RecordReference]
+    contacts: NonprofitContactLookup, context: JobContext, job: DecodedJob[RecordReference]
 ) -> Result:
     """Enqueue a notice to the nonprofit, if its address is known."""
     async with context.db.write() as tx:
@@ -43,7 +43,7 @@ async def notify_nonprofit(
 
 
 async def compose_notice_email(
-    contacts: NonprofitContacts, tx: Tx, _mails: MailRenderer, job: DecodedJob[RecordReference]
+    contacts: NonprofitContactLookup, tx: Tx, _mails: MailRenderer, job: DecodedJob[RecordReference]
 ) -> Email | None:
     """Compose the email about one account; None if it is no longer needed."""
     page = await service.load_notice_page(tx, job.details.id)
@@ -52,7 +52,7 @@ async def compose_notice_email(
     if contact is None or page.state(tx.now) != "open":
         return None
     facts = {
-        "organisation": page.organisation,
+        "organisation": page.organisation_name,
         "account": account,
         "until": page.expires_at,
         "link": f"{tx.base_urls.pages}/{PAGE_PURPOSE}?token={tx.vault.create_page_token(PAGE_PURPOSE, account.id)}",
@@ -60,7 +60,7 @@ async def compose_notice_email(
     return Email(contact.email, f"{PAGE_PURPOSE}:{account.id}", facts, page.notice.language, page.notice.partner_id)
 
 
-def build_notifications(contacts: NonprofitContacts) -> tuple[NotificationDefinition[RecordReference], ...]:
+def build_notifications(contacts: NonprofitContactLookup) -> tuple[NotificationDefinition[RecordReference], ...]:
     """The email, with the lookup of the nonprofit's address."""
     template = Path(__file__).parent / "mails" / "payee_account.html"
     return (NotificationDefinition(service.SEND, template, partial(compose_notice_email, contacts)),)

@@ -63,7 +63,7 @@ class AccountNoticePages(RecordLinkPages):
             language,
             status=403 if refused else 200,
             notice="give.again" if refused else None,
-            organisation=page.organisation,
+            organisation=page.organisation_name,
             account=page.account,
             until=page.expires_at,
             csrf=visit.csrf,

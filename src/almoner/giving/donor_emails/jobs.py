@@ -94,7 +94,7 @@ async def compose_bank_transfer_instructions_email(
     )
 
 
-async def compose_unallocated_refund_email(
+async def compose_unallocated_payment_refund_email(
     tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]
 ) -> Email | None:
     """The email about the refund of an unallocated payment, with amount and reason."""
@@ -121,7 +121,7 @@ async def compose_refund_email(tx: Tx, mails: MailRenderer, job: DecodedJob[Reco
     """
     refund = await refunds.get(tx, job.details.id)
     donation = await donations.get(tx, ALL_PARTNERS, refund.donation_id)
-    whose = await reassignments.load_organisation_id_at(tx, donation, refund.ended_at or job.due_at)
+    whose = await reassignments.load_organisation_id_of_donation_at(tx, donation, refund.ended_at or job.due_at)
     left = await _remaining_then(tx, refund, donation)
     return await _email(
         tx,
@@ -205,7 +205,7 @@ def build_notifications(
         NotificationDefinition(
             UNALLOCATED_REFUND,
             MAILS / "refund.html",
-            compose_unallocated_refund_email,
+            compose_unallocated_payment_refund_email,
             REFUNDED.name,
             lambda _, event: _about(UNALLOCATED_REFUND, decode_event_data(event, REFUNDED.record).held),
         ),

@@ -41,14 +41,14 @@ class StatementRenderer:
 
     async def render_pdf(self, statement: DonorStatement) -> bytes:
         """The PDF."""
-        language = self._pages.language_for_tag(statement.opened_by.language)
+        language = self._pages.language_for_tag(statement.opened_receipt.language)
         public, links = build_contact_and_notice_facts(self._pages.deployment, language)
         facts = {**self._facts(statement, language), "public": public}
         return await _press().render_document(facts, links, statement.as_of)
 
     def _facts(self, statement: DonorStatement, language: Language) -> Facts:
         """The template's input."""
-        rtl, locale, by = language.direction == "rtl", language.locale, statement.opened_by
+        rtl, locale, by = language.direction == "rtl", language.locale, statement.opened_receipt
         stated = partial(text_with_direction, document_is_rtl=rtl)
         return {
             "lang": language.html_lang.split("-")[0],

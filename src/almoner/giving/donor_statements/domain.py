@@ -93,8 +93,8 @@ def _latest_end(chosen: StatementPeriod) -> date:
 class DonationDateRange:
     """The time from a donor's first to their last donation; ``has_gbp_donations``: some are in GBP."""
 
-    first: datetime
-    last: datetime
+    first_received_at: datetime
+    last_received_at: datetime
     has_gbp_donations: bool
 
 
@@ -104,9 +104,14 @@ def list_available_calendar_and_uk_tax_years(
     """The calendar years with donations, newest first, and the UK tax years with donations in GBP."""
     if date_range is None:
         return [], []
-    first, last = date_range.first.astimezone(zone).year, date_range.last.astimezone(zone).year
-    taxed = [uk_tax_year_period(year) for year in range(date_range.last.year, date_range.first.year - 2, -1)]
-    taxed = [one for one in taxed if one.since <= date_range.last and date_range.first < one.until]
+    first, last = date_range.first_received_at.astimezone(zone).year, date_range.last_received_at.astimezone(zone).year
+    taxed = [
+        uk_tax_year_period(year)
+        for year in range(date_range.last_received_at.year, date_range.first_received_at.year - 2, -1)
+    ]
+    taxed = [
+        one for one in taxed if one.since <= date_range.last_received_at and date_range.first_received_at < one.until
+    ]
     years = [calendar_year_period(year, zone) for year in range(last, first - 1, -1)]
     return years[:_MAX_OFFERED_YEARS], taxed[:_MAX_OFFERED_YEARS] if date_range.has_gbp_donations else []
 
@@ -159,7 +164,7 @@ class DonorStatement:
     ``more``: there are more donations than it lists. ``names``: of the current nonprofits of reassigned donations.
     """
 
-    opened_by: Receipt
+    opened_receipt: Receipt
     issuer: str
     period: StatementPeriod
     lines: Sequence[DonorStatementLine]

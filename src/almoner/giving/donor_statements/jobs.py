@@ -40,6 +40,9 @@ async def compose_statement_link_email(
 
 notifications: Final = (
     NotificationDefinition(
-        SEND, Path(__file__).parent / "mails" / "statement.html", compose_statement_link_email, retry=RETRY_FOR_HOURS
+        SEND,
+        Path(__file__).parent / "mails" / "statement.html",
+        compose_statement_link_email,
+        retry_policy=RETRY_FOR_HOURS,
     ),
 )

@@ -54,7 +54,7 @@ class ReceiptRenderer:
             receipt.language,
             receipt.partner_id,
             at=receipt.received_at,
-            attach=partial(self._attachment, receipt),
+            create_attachment=partial(self._attachment, receipt),
         )
 
     async def _attachment(self, receipt: Receipt) -> Attachment:
@@ -82,7 +82,7 @@ class ReceiptRenderer:
         def money(minor: int) -> str:
             return formats.format_money(minor, receipt.money.currency, language.locale)
 
-        parts = (("gift", money(receipt.net_of_fee_cover_minor)), ("cover", money(receipt.cover_minor)))
+        parts = (("gift", money(receipt.amount_without_fee_cover_minor)), ("cover", money(receipt.cover_minor)))
         back = (
             ("refunded", money(receipt.money.minor - receipt.unrefunded_minor)),
             ("kept", money(receipt.unrefunded_minor)),
@@ -133,7 +133,7 @@ class ReceiptRenderer:
         if receipt.anonymous:
             notes.append(language.text("receipt.anonymous"))
         if receipt.refunded and not receipt.is_fully_refunded:
-            back = self._pages.format_day(receipt.refunded.at, language)
+            back = self._pages.format_day(receipt.refunded.last_refunded_at, language)
             notes.insert(0, language.text("receipt.corrected", day=bidi_isolated_plain_text(back, language.direction)))
         if receipt.passed_on:
             stated = {
@@ -184,7 +184,7 @@ def _without_links(receipt: Receipt) -> Receipt:
         last_name=plain(receipt.last_name),
         donee=donee and replace(donee, legal_name=plain(donee.legal_name), address=plain(donee.address)),
         benefits=benefits and replace(benefits, description=plain(benefits.description)),
-        passed_on=passed_on and replace(passed_on, organisation=plain(passed_on.organisation)),
+        passed_on=passed_on and replace(passed_on, organisation_name=plain(passed_on.organisation_name)),
     )
 
 

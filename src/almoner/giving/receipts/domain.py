@@ -65,7 +65,7 @@ class ReceiptIssuer:
 class ReassignedOrganisation:
     """The nonprofit to which a donation was reassigned, and when."""
 
-    organisation: str
+    organisation_name: str
     at: datetime
 
 
@@ -103,7 +103,7 @@ class Receipt:
     @property
     def current_nonprofit_name(self) -> str:
         """The donation's current nonprofit."""
-        return self.passed_on.organisation if self.passed_on else self.organisation
+        return self.passed_on.organisation_name if self.passed_on else self.organisation
 
     @property
     def is_fully_refunded(self) -> bool:
@@ -126,7 +126,7 @@ class Receipt:
         return f"receipt-{self.display_number}.pdf"
 
     @property
-    def net_of_fee_cover_minor(self) -> int:
+    def amount_without_fee_cover_minor(self) -> int:
         """The amount without the part that covers the fee, in minor units."""
         return self.money.minor - self.cover_minor
 
@@ -177,7 +177,7 @@ def progress_of_donation(receipt: Receipt, donation: Donation) -> list[ProgressS
     """The stages of a donation, each with its time."""
     moments = {
         DonationStage.RECEIVED: receipt.received_at,
-        DonationStage.SETTLED: donation.settlement.at if donation.settlement else None,
+        DonationStage.SETTLED: donation.settlement.settled_at if donation.settlement else None,
         DonationStage.SENT: donation.disbursed_at if donation.status == "DISBURSED" else None,
     }
     waited_for = next((stage for stage, at in moments.items() if at is None), None)

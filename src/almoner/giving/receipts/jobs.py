@@ -64,7 +64,7 @@ async def compose_receipt_email(tx: Tx, mails: MailRenderer, job: DecodedJob[Sen
 async def compose_resent_receipt_email(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceiptJob]) -> Email | None:
     """The receipt as issued, in a new email: mail programs hide a message with a known Message-ID."""
     email = await compose_receipt_email(tx, mails, job)
-    return None if email is None else replace(email, key=f"{email.key}:{job.id}")
+    return None if email is None else replace(email, idempotency_key=f"{email.idempotency_key}:{job.id}")
 
 
 def _resend_receipt_job(_tx: Tx, event: Event) -> NewJob:
@@ -81,7 +81,7 @@ async def record_delivery(tx: Tx, job_details: SendReceiptJob, result: DeliveryR
 
 _TEMPLATE: Final = Path(__file__).parent / "mails" / "receipt.html"
 RECEIPT: Final = NotificationDefinition(
-    SEND, _TEMPLATE, compose_receipt_email, PAYMENT_SUCCESSFUL, _receipt_job, record=record_delivery
+    SEND, _TEMPLATE, compose_receipt_email, PAYMENT_SUCCESSFUL, _receipt_job, record_delivery_result=record_delivery
 )
 RESENT_RECEIPT: Final = NotificationDefinition(
     RESEND,
@@ -89,6 +89,6 @@ RESENT_RECEIPT: Final = NotificationDefinition(
     compose_resent_receipt_email,
     RECEIPT_RESEND_REQUESTED.name,
     _resend_receipt_job,
-    record=record_delivery,
+    record_delivery_result=record_delivery,
 )
 notifications: Final = (RECEIPT, RESENT_RECEIPT)

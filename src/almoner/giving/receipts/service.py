@@ -54,9 +54,9 @@ class DonationStatusPageContent:
 
     receipt: Receipt
     donation: Donation
-    organisation: NonprofitProfile
+    nonprofit: NonprofitProfile
     steps: list[ProgressStep]
-    waiting: str | None
+    waiting_message_key: str | None
     returned_at: datetime | None
     partner_links: PublicLinks
 
@@ -102,7 +102,7 @@ async def _received_at(tx: Tx, payment_id: UUID, recorded_at: datetime) -> datet
         return recorded_at
     if payment.provider != BANK_TRANSFER:
         return payment.succeeded_at or recorded_at
-    day = await settlements.find_payment_settled_on(tx, payment_id)
+    day = await settlements.find_settlement_date_of_payment(tx, payment_id)
     if day is None or day >= tx.deployment.date_in_issuer_time_zone(recorded_at):
         return recorded_at
     return datetime.combine(day, _NOON, tx.deployment.time_zone).astimezone(UTC)
@@ -143,7 +143,7 @@ async def _made_for(tx: Tx, donation: Donation, session: DonationSession) -> UUI
     """The original nonprofit of a donation: the session's; for a later donation, its own at its creation."""
     if donation.subscription_due_on is None:
         return session.organisation_id
-    return await reassignments.load_organisation_id_at(tx, donation, donation.created_at)
+    return await reassignments.load_organisation_id_of_donation_at(tx, donation, donation.created_at)
 
 
 async def load_receipt_email_and_subscription_id(

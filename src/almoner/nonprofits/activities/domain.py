@@ -17,15 +17,15 @@ _FIRST: Final = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp() * 1000)
 
 @dataclass(frozen=True, slots=True)
 class SubTag:
-    """One activity. ``within``: the code of the wider sub-tag that includes it."""
+    """One activity. ``wider_sub_tag_code``: the code of the wider sub-tag that includes it."""
 
     id: UUID
     tag_id: UUID
     code: str
     name: str
     description: str
-    within: str | None
-    icnptso: tuple[str, ...]
+    wider_sub_tag_code: str | None
+    icnptso_codes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,6 @@ def build_assigned_tags(rules_by_sub_tag: Mapping[str, str]) -> AssignedTags:
     for code in stored:
         sub = SUB_TAGS[code]
         ids[sub.id] = ids[sub.tag_id] = None
-        if sub.within is not None:
-            ids[SUB_TAGS[sub.within].id] = None
+        if sub.wider_sub_tag_code is not None:
+            ids[SUB_TAGS[sub.wider_sub_tag_code].id] = None
     return AssignedTags(tuple(ids), stored)

@@ -66,7 +66,9 @@ async def retag_organisations(
 
 async def _retag_batch(tx: Tx, organisations: list[TaggedOrganisation], loads: dict[UUID, UUID]) -> int:
     found = [
-        (body, _tags_of_record(body.registry_code, body.record)) for body in organisations if body.record is not None
+        (body, _tags_of_record(body.registry_code, body.register_record))
+        for body in organisations
+        if body.register_record is not None
     ]
     differ = [(body, now) for body, now in found if not _has_same_tags(body.assigned_tags, now)]
     for body, _ in differ:
@@ -82,7 +84,7 @@ def _tags_of_record(registry_code: str, stated: Mapping[str, Any]) -> AssignedTa
     entry = RegisterEntry(
         stated.get("number", ""), stated.get("part", ""), stated.get("name", ""), facts=stated.get("facts", {})
     )
-    return rules.assign_tags_to_register_entry(registry_code, entry)
+    return rules.derive_tags_of_register_entry(registry_code, entry)
 
 
 def _has_same_tags(one: AssignedTags, other: AssignedTags) -> bool:

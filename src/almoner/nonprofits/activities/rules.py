@@ -164,7 +164,7 @@ _TAGGERS: Final[Mapping[str, Callable[[RegisterEntry], AssignedTags]]] = {
 """By registry code. Names are matched in English only, so that registers in other languages give no tags from names."""
 
 
-def assign_tags_to_register_entry(registry_code: str, entry: RegisterEntry) -> AssignedTags:
+def derive_tags_of_register_entry(registry_code: str, entry: RegisterEntry) -> AssignedTags:
     """The tags that follow from a register entry's codes."""
     read = _TAGGERS.get(registry_code)
     return read(entry) if read else NO_TAGS

@@ -27,9 +27,9 @@ def get_tag(tag_id: UUID) -> Tag:
     return tag
 
 
-def assign_tags_to_register_entry(registry_code: str, entry: RegisterEntry) -> AssignedTags:
+def derive_tags_of_register_entry(registry_code: str, entry: RegisterEntry) -> AssignedTags:
     """The tags that follow from a register entry's codes."""
-    return rules.assign_tags_to_register_entry(registry_code, entry)
+    return rules.derive_tags_of_register_entry(registry_code, entry)
 
 
 def rules_by_sub_tag_from_name(registry_code: str, name: str) -> Mapping[str, str]:

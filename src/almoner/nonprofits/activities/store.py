@@ -23,11 +23,11 @@ class TaggedOrganisation:
     registry_id: UUID
     registry_code: str
     assigned_tags: AssignedTags
-    record: dict[str, Any] | None
+    register_record: dict[str, Any] | None
 
 
 @across_partners("registers")
-async def lock_next_organisations(tx: Tx, after: UUID | None, limit: int) -> list[TaggedOrganisation]:
+async def lock_next_organisations(tx: Tx, after_id: UUID | None, limit: int) -> list[TaggedOrganisation]:
     """Lock the next published organisations by ID until the transaction ends.
 
     For one that is not listed any more, its last register record counts.
@@ -47,7 +47,7 @@ async def lock_next_organisations(tx: Tx, after: UUID | None, limit: int) -> lis
         where o.partner_id is null and ($1::uuid is null or o.id > $1)
         order by o.id limit $2 for no key update of o
         """,
-        after,
+        after_id,
         limit,
     )
     return [_tagged_organisation(row) for row in rows]

@@ -46,7 +46,7 @@ class SubTagSuggestion(NamedTuple):
 class TextFeatures(NamedTuple):
     """Weighted words and matched expressions of a text."""
 
-    words: Mapping[str, float]
+    word_weights: Mapping[str, float]
     expression_weights: Mapping[str, float]
 
 
@@ -140,7 +140,7 @@ class ModelWeights(NamedTuple):
         """The weighted features: known words, normalised to length 1 together, and matches."""
         words = {
             word: count * rarity
-            for word, count in features.words.items()
+            for word, count in features.word_weights.items()
             if (rarity := self.inverse_document_frequencies.get(word))
         }
         length = sqrt(sum(value * value for value in words.values())) or 1.0

@@ -67,14 +67,14 @@ async def reset_branding_of_primary_record(tx: Tx, organisation_id: UUID) -> tup
 
 async def _store_image(tx: Tx, name: str, image: Image, max_count: int) -> str:
     domain.ensure_image_size(name, image.content, max_count)
-    return await media.insert(tx, image.content, image.media_type)
+    return await media.insert_image(tx, image.content, image.media_type)
 
 
 async def _save_branding(tx: Tx, organisation_id: UUID, before: BrandingOverrides, branding: BrandingOverrides) -> None:
     if branding == before:
         return
-    await store.update(tx, organisation_id, branding)
-    await organisations.emit_public_details_changed(tx, organisation_id)
+    await store.update_branding_overrides(tx, organisation_id, branding)
+    await organisations.emit_public_details_changed_event(tx, organisation_id)
     left = before.image_keys - branding.image_keys
     for key in left - await store.list_referenced_image_keys(tx, left):
-        await media.delete(tx, key)
+        await media.delete_image(tx, key)

@@ -38,7 +38,7 @@ async def load_branding_overrides(tx: Tx, organisation_id: UUID) -> BrandingOver
     return BrandingOverrides(**{**row, "images": tuple(row["images"])}) if row else BrandingOverrides()
 
 
-async def update(tx: Tx, organisation_id: UUID, branding: BrandingOverrides) -> None:
+async def update_branding_overrides(tx: Tx, organisation_id: UUID, branding: BrandingOverrides) -> None:
     """Store the branding and update the search index."""
     await tx.execute(
         """

@@ -67,10 +67,10 @@ async def update(
 async def set_image(tx: Tx, partner: Partner, category_id: UUID, image: Image) -> None:
     """Store an image of the category in place of the previous one. Raises NotFound."""
     category = await _lock(tx, partner, category_id)
-    key = await media.insert(tx, image.content, image.media_type)
+    key = await media.insert_image(tx, image.content, image.media_type)
     await store.update(tx, partner, replace(category, image_key=key))
     if category.image_key is not None:
-        await media.delete(tx, category.image_key)
+        await media.delete_image(tx, category.image_key)
 
 
 async def delete(tx: Tx, partner: Partner, category_id: UUID) -> None:

@@ -46,7 +46,7 @@ class SourceReport:
     data_as_of: datetime | None
     rows: tuple[Mapping[str, object], ...] = ()
     active: bool = True
-    unverified: bool = False
+    is_format_unverified: bool = False
 
     @property
     def first_row_facts(self) -> Mapping[str, object]:
@@ -160,14 +160,14 @@ class ExemptionRevocation:
     facts: Mapping[str, object]
 
 
-def latest_revocation(rows: Iterable[Mapping[str, object]]) -> ExemptionRevocation | None:
+def find_latest_revocation(source_rows: Iterable[Mapping[str, object]]) -> ExemptionRevocation | None:
     """The latest revocation; None without a readable date.
 
     A cycle may be listed twice, first open and later cured. Reinstatements are often backdated to the revocation
     itself, so the same day cures it. An earlier one belongs to an earlier cycle or is a mistake, and does not.
     """
     latest: ExemptionRevocation | None = None
-    for facts in rows:
+    for facts in source_rows:
         written = parse_irs_date(facts.get("REVOCATION_DATE"))
         if written is None:
             continue
@@ -207,8 +207,8 @@ def _check_listing(reported: SourceReport) -> LegalStatusReason:
         return _build_reason("listing", "fail", "removed", reported)
     return _build_reason(
         "listing",
-        "warn" if reported.unverified else "pass",
-        "unverified" if reported.unverified else "listed",
+        "warn" if reported.is_format_unverified else "pass",
+        "unverified" if reported.is_format_unverified else "listed",
         reported,
     )
 
@@ -218,7 +218,7 @@ def _check_revocation(revocations: SourceReport, bmf: SourceReport) -> LegalStat
         return _build_reason("revocation", "unknown", "list_not_loaded", revocations)
     if not revocations.rows:
         return _build_reason("revocation", "pass", "not_revoked", revocations)
-    cycle = latest_revocation(revocations.rows)
+    cycle = find_latest_revocation(revocations.rows)
     if cycle is None:
         return _build_reason("revocation", "unknown", "unreadable", revocations, "REVOCATION_DATE")
     facts: dict[str, object] = {
@@ -313,9 +313,9 @@ def _group_number(facts: Mapping[str, object]) -> str | None:
     return number if number.strip("0") else None
 
 
-def list_source_rows(facts: Mapping[str, object]) -> tuple[Mapping[str, object], ...]:
+def extract_source_rows(entry_facts: Mapping[str, object]) -> tuple[Mapping[str, object], ...]:
     """The source rows that an entry was built from."""
-    several = facts.get("rows")
+    several = entry_facts.get("rows")
     if isinstance(several, Sequence) and not isinstance(several, str):
         return tuple(row for row in several if isinstance(row, Mapping))
-    return (facts,)
+    return (entry_facts,)

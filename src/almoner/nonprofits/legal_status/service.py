@@ -64,13 +64,13 @@ async def _evaluate(
 
 
 async def list_unchanged_numbers_to_recheck(
-    tx: Tx, registry_id: UUID, source: str, parts: Collection[str]
+    tx: Tx, registry_id: UUID, source: str, register_parts: Collection[str]
 ) -> list[str]:
     """Unchanged numbers whose status may differ because their data have a later date."""
     codes = [found.code for found in await store.list_sources(tx, registry_id)]
     if source != domain.BMF or not set(codes) & set(store.OVERRIDING_SOURCES):
         return []
-    return await store.list_numbers_with_possible_status_override(tx, source, list(parts), codes)
+    return await store.list_numbers_with_possible_status_override(tx, source, list(register_parts), codes)
 
 
 async def iterate_changed_status_overrides(
@@ -90,7 +90,9 @@ async def iterate_changed_status_overrides(
             (subject, domain.status_of_us_organisation(_reports_of(subject, sources)).override_reason)
             for subject in subjects
         ]
-        yield {subject.id: overruled for subject, overruled in found if overruled != subject.status_override}
+        yield {
+            subject.organisation_id: overruled for subject, overruled in found if overruled != subject.status_override
+        }
 
 
 async def _override_candidates(
@@ -105,7 +107,7 @@ async def _override_candidates(
     while subjects := await store.list_organisations_with_possible_status_override(
         tx, registry_id, codes, after, _BATCH
     ):
-        after = subjects[-1].id
+        after = subjects[-1].organisation_id
         yield subjects
 
 
@@ -120,15 +122,15 @@ def _report_of(
 ) -> SourceReport:
     if entry is None:
         dated = subject.data_as_of if source.code == subject.source else source.data_as_of
-        return SourceReport(source.code, dated, unverified=source.unverified)
+        return SourceReport(source.code, dated, is_format_unverified=source.is_format_unverified)
     record, written = entry["record"], entry["data_as_of"]
     dated = datetime.fromisoformat(written) if written else source.data_as_of
-    return SourceReport(source.code, dated, _fact_rows(record), record.get("active", True), source.unverified)
+    return SourceReport(source.code, dated, _fact_rows(record), record.get("active", True), source.is_format_unverified)
 
 
 def _fact_rows(record: Mapping[str, Any]) -> tuple[Mapping[str, object], ...]:
     found = []
-    for row in domain.list_source_rows(record):
+    for row in domain.extract_source_rows(record):
         facts = row.get("facts", row)
         found.append(facts if isinstance(facts, Mapping) else {})
     return tuple(found)

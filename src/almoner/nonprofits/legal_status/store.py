@@ -19,7 +19,7 @@ class LegalStatusSource:
     code: str
     registry_id: UUID
     lists_organisations: bool
-    unverified: bool
+    is_format_unverified: bool
     data_as_of: datetime | None
 
 
@@ -30,7 +30,7 @@ class OrganisationEntries:
     ``data_as_of``: the date of the data that list it or would list it.
     """
 
-    id: UUID
+    organisation_id: UUID
     number_key: str
     group_key: str | None
     source: str | None
@@ -123,7 +123,7 @@ async def find_central_organisation(
 
 
 async def list_numbers_with_possible_status_override(
-    tx: Tx, source: str, parts: Sequence[str], source_codes: Sequence[str]
+    tx: Tx, source: str, register_parts: Sequence[str], source_codes: Sequence[str]
 ) -> list[str]:
     """Numbers in these parts of a source that another list may override."""
     rows = await tx.fetch(
@@ -135,7 +135,7 @@ async def list_numbers_with_possible_status_override(
         )
         """,
         source,
-        list(parts),
+        list(register_parts),
         [code for code in source_codes if code in OVERRIDING_SOURCES],
     )
     return [row["number_key"] for row in rows]

@@ -17,7 +17,7 @@ class Succession(NamedTuple):
     organisation_id: UUID
     successor_id: UUID
     kind: SuccessionKind
-    at: datetime | None = None
+    effective_at: datetime | None = None
 
 
 class RegistryNumber(NamedTuple):
@@ -31,14 +31,14 @@ class RegistryNumber(NamedTuple):
 class ImportScope:
     """What a load affects: parts of a source, and changed numbers.
 
-    ``changed_group_keys``: groups that a former central body may have left. ``numbers``: None if too many to look up
-    one by one, so that the whole registry is processed.
+    ``changed_group_keys``: groups that a former central body may have left. ``changed_numbers``: None if too many to
+    look up one by one, so that the whole registry is processed.
     """
 
     registry_id: UUID
     source: str
-    parts: Collection[str]
-    numbers: Collection[str] | None
+    register_parts: Collection[str]
+    changed_numbers: Collection[str] | None
     changed_group_keys: Collection[str] = ()
 
 
@@ -85,7 +85,7 @@ def resolve_successors(successions: Iterable[Succession]) -> dict[UUID, Successo
 
 
 def _recency(step: Succession) -> tuple[datetime, int, str]:
-    return step.at or _EARLIEST, -step.successor_id.int, step.kind
+    return step.effective_at or _EARLIEST, -step.successor_id.int, step.kind
 
 
 def _find_cycles(following: Mapping[UUID, UUID]) -> set[UUID]:
@@ -104,8 +104,8 @@ def _find_cycles(following: Mapping[UUID, UUID]) -> set[UUID]:
     return circling
 
 
-def choose_primary_records(
-    pairs: Iterable[tuple[UUID, UUID]], organisations: Mapping[UUID, PrimaryRecordCandidate]
+def choose_primary_record_ids_by_duplicate_id(
+    duplicate_pairs: Iterable[tuple[UUID, UUID]], candidates_by_id: Mapping[UUID, PrimaryRecordCandidate]
 ) -> dict[UUID, UUID]:
     """For each duplicate record, its primary record.
 
@@ -115,17 +115,17 @@ def choose_primary_records(
     chooses the same.
     """
     groups: dict[UUID, set[UUID]] = {}
-    for one, other in pairs:
-        if one == other or one not in organisations or other not in organisations:
+    for one, other in duplicate_pairs:
+        if one == other or one not in candidates_by_id or other not in candidates_by_id:
             continue
         joined = groups.get(one, {one}) | groups.get(other, {other})
         for member in joined:
             groups[member] = joined
     found = {}
     for group in {id(group): group for group in groups.values()}.values():
-        if len({organisations[member].registry_code for member in group}) < len(group):
+        if len({candidates_by_id[member].registry_code for member in group}) < len(group):
             continue
-        first = min(group, key=lambda member: _rank(organisations[member]))
+        first = min(group, key=lambda member: _rank(candidates_by_id[member]))
         found.update({member: first for member in group if member != first})
     return found
 

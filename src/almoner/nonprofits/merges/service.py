@@ -72,19 +72,28 @@ async def apply_register_links_to_organisations(
     """
     await store.lock_register_links(tx)
     await store.set_planner_join_method(tx, uses_nested_loops=True)
-    registry_id, numbers = scope.registry_id, scope.numbers
+    registry_id, numbers = scope.registry_id, scope.changed_numbers
     if narrow := numbers is not None:
-        redated = await legal_status.list_unchanged_numbers_to_recheck(tx, registry_id, scope.source, scope.parts)
+        redated = await legal_status.list_unchanged_numbers_to_recheck(
+            tx, registry_id, scope.source, scope.register_parts
+        )
         numbers = {*numbers, *redated}
         own = {RegistryNumber(registry_id, number) for number in numbers}
-        await store.stage_numbers_with_linked_numbers(tx, own | set(numbers_with_changed_links))
+        await store.stage_numbers_and_linked_numbers(tx, own | set(numbers_with_changed_links))
     await _apply_successors(tx, import_id, data_date, collected_only=narrow)
     async for judged in legal_status.iterate_changed_status_overrides(tx, registry_id, numbers):
         known = await store.list_status_overrides(tx, list(judged)) if judged else []
         changed = [
-            (row, replace(row, status_override=judged[row.id], active=row.listed and judged[row.id] is None))
+            (
+                row,
+                replace(
+                    row,
+                    status_override=judged[row.organisation_id],
+                    active=row.listed and judged[row.organisation_id] is None,
+                ),
+            )
             for row in known
-            if row.succeeded_by is None
+            if row.successor_id is None
         ]
         await _apply_overrides(tx, import_id, data_date, changed)
     if narrow:
@@ -102,11 +111,11 @@ async def _apply_successors(tx: Tx, load_id: UUID, day: datetime, *, collected_o
     known = await store.list_overridden_organisations(tx, _ENDINGS, list(found), staged_only=collected_only)
     changed = []
     for row in known:
-        successor = found.get(row.id)
+        successor = found.get(row.organisation_id)
         if successor is not None:
-            new = replace(row, status_override=successor.kind, succeeded_by=successor.organisation_id, active=False)
+            new = replace(row, status_override=successor.kind, successor_id=successor.organisation_id, active=False)
         else:
-            new = replace(row, status_override=None, succeeded_by=None, active=row.listed)
+            new = replace(row, status_override=None, successor_id=None, active=row.listed)
         changed.append((row, new))
     await _apply_overrides(tx, load_id, day, changed)
 
@@ -124,7 +133,7 @@ async def _apply_overrides(
         for field in ("active", "status_override", "succeeded_by"):
             one, other = getattr(before, field), getattr(after, field)
             if one != other:
-                reported.append(FieldChange(before.id, field, one, other, kind))
+                reported.append(FieldChange(before.organisation_id, field, one, other, kind))
     await store.insert_field_changes(tx, load_id, day, reported)
 
 
@@ -140,7 +149,7 @@ async def _apply_primary_records(tx: Tx, load_id: UUID, day: datetime, *, collec
         if pairs
         else {}
     )
-    found = domain.choose_primary_records(pairs, bodies)
+    found = domain.choose_primary_record_ids_by_duplicate_id(pairs, bodies)
     changed = [(one, found.get(one)) for one in sorted(known.keys() | found.keys()) if known.get(one) != found.get(one)]
     if not changed:
         return
@@ -151,6 +160,6 @@ async def _apply_primary_records(tx: Tx, load_id: UUID, day: datetime, *, collec
     ]
     await store.insert_field_changes(tx, load_id, day, reported)
     for left in sorted({known[one] for one, _ in changed if one in known}):
-        await organisations.emit_public_details_changed(
+        await organisations.emit_public_details_changed_event(
             tx, left
         )  # its own row is unchanged, but it is the primary record of fewer

@@ -19,24 +19,24 @@ _LOCK: Final = 0x616C6D6C
 class LinkedRegistrationNumbers:
     """A link between two normalised numbers, as one part of a source states it."""
 
-    part: str
+    register_part: str
     kind: str
     registry_id: UUID
     number_key: str
     to_registry_id: UUID
     to_number_key: str
-    at: datetime | None
+    effective_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class OrganisationStatusOverride:
     """Whether another list overrides an organisation's status."""
 
-    id: UUID
+    organisation_id: UUID
     listed: bool
     active: bool
     status_override: str | None
-    succeeded_by: UUID | None
+    successor_id: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ async def set_planner_join_method(tx: Tx, *, uses_nested_loops: bool) -> None:
     await tx.execute("select set_config('enable_nestloop', $1, true)", "on" if uses_nested_loops else "off")
 
 
-async def stage_numbers_with_linked_numbers(tx: Tx, numbers: Collection[RegistryNumber]) -> None:
+async def stage_numbers_and_linked_numbers(tx: Tx, numbers: Collection[RegistryNumber]) -> None:
     """Collect these numbers and all linked to them in a temporary table for ``narrow`` queries."""
     await tx.execute(
         """
@@ -108,7 +108,7 @@ async def replace_register_links_and_list_changed_numbers(
     source: str,
     import_id: UUID,
     data_date: datetime,
-    parts: Sequence[str],
+    register_parts: Sequence[str],
     links: Sequence[LinkedRegistrationNumbers],
 ) -> set[RegistryNumber]:
     """Replace the links of these parts of a source; returns the numbers of links that changed."""
@@ -116,14 +116,14 @@ async def replace_register_links_and_list_changed_numbers(
         source,
         import_id,
         data_date,
-        list(parts),
-        [row.part for row in links],
+        list(register_parts),
+        [row.register_part for row in links],
         [row.kind for row in links],
         [row.registry_id for row in links],
         [row.number_key for row in links],
         [row.to_registry_id for row in links],
         [row.to_number_key for row in links],
-        [row.at for row in links],
+        [row.effective_at for row in links],
     )
     ended = await tx.fetch(
         f"""
@@ -215,10 +215,10 @@ async def list_duplicate_pairs(tx: Tx, *, staged_only: bool) -> list[DuplicatePa
     return [DuplicatePair(row["id"], row["other"]) for row in rows]
 
 
-async def has_register_links(tx: Tx, source: str, part: str) -> bool:
+async def has_register_links(tx: Tx, source: str, register_part: str) -> bool:
     """Whether a part of a source has links now."""
     sql = "select exists (select from register_link where source = $1 and part = $2 and valid_to is null)"
-    return bool(await tx.fetchval(sql, source, part))
+    return bool(await tx.fetchval(sql, source, register_part))
 
 
 async def count_ambiguous_register_links(tx: Tx, source: str) -> int:
@@ -367,9 +367,9 @@ async def set_status_overrides(tx: Tx, overrides: Sequence[OrganisationStatusOve
         from unnest($1::uuid[], $2::text[], $3::uuid[], $4::boolean[]) w (id, status_override, succeeded_by, active)
         where o.id = w.id
         """,
-        [row.id for row in overrides],
+        [row.organisation_id for row in overrides],
         [row.status_override for row in overrides],
-        [row.succeeded_by for row in overrides],
+        [row.successor_id for row in overrides],
         [row.active for row in overrides],
         tx.now,
     )

@@ -43,8 +43,8 @@ class OrganisationSource:
 
     registry_name: str
     registry_number: str
-    code: str | None
-    unverified: bool
+    source_code: str | None
+    is_format_unverified: bool
     data_as_of: datetime | None
 
     def is_stale(self, now: datetime, max_age: timedelta | None) -> bool:
@@ -318,12 +318,12 @@ PUBLIC_DETAILS_CHANGED: Final = InternalEvent("internal.organisation_details_cha
 
 
 @dataclass(frozen=True, slots=True)
-class Milestone:
+class DonationMilestone:
     """A donation goal that a nonprofit publishes."""
 
     id: UUID
     organisation_id: UUID
-    amount_minor: int
+    goal_amount_minor: int
     currency: str
     reward: str
 

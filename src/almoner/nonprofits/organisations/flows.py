@@ -19,9 +19,9 @@ _WARM_SECONDS: Final = 20.0
 class ReindexReport:
     """How many organisations were checked, and how many index entries were repaired."""
 
-    organisations: int = 0
-    repaired: int = 0
-    words: int = 0
+    checked_organisation_count: int = 0
+    repaired_organisation_count: int = 0
+    corrected_word_count: int = 0
 
 
 ReportProgress = Callable[[ReindexReport], None]
@@ -43,11 +43,16 @@ async def reindex_organisations(
         async with db.write() as tx:
             made = await store_index.repair_search_index_batch(tx, after, batch_size)
         after = made.last_organisation_id
-        done = ReindexReport(done.organisations + made.organisations, done.repaired + made.repaired)
+        done = ReindexReport(
+            done.checked_organisation_count + made.checked_organisation_count,
+            done.repaired_organisation_count + made.repaired_organisation_count,
+        )
         if on_progress is not None:
             on_progress(done)
     async with db.write() as tx:
-        done = ReindexReport(done.organisations, done.repaired, await store_index.rebuild_word_counts(tx))
+        done = ReindexReport(
+            done.checked_organisation_count, done.repaired_organisation_count, await store_index.rebuild_word_counts(tx)
+        )
         if record_audit is not None:
             await record_audit(tx, done)
     return done

@@ -115,7 +115,8 @@ class SearchQuery:
 
     ``required_words``: words that a result must have. ``incomplete_word``: the last word, if it may be incomplete.
     ``may_have_initials``: its letters are Latin. The few consonants of a romanised word are initials of many names.
-    ``state_codes``: for each word of the name of a state or province that is typed beside other words, its code.
+    ``state_codes_by_word``: for each word of the name of a state or province that is typed beside other words, its
+    code.
     """
 
     text: str
@@ -123,7 +124,7 @@ class SearchQuery:
     required_words: tuple[str, ...]
     incomplete_word: str | None
     may_have_initials: bool
-    state_codes: Mapping[str, str]
+    state_codes_by_word: Mapping[str, str]
 
     @classmethod
     def parse(cls, text: str) -> "SearchQuery":

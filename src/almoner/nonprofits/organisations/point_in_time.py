@@ -36,7 +36,7 @@ async def _record_as_of(tx: Tx, record: Organisation, day: datetime) -> Organisa
     stood = domain.organisation_as_of(record, await store_history.list_changes(tx, record.id), day)
     if stood is None:
         return None
-    listed = await store_history.find_listing_status_at(tx, record.id, day)
+    listed = await store_history.was_listed_as_active_at(tx, record.id, day)
     return stood if listed is None else replace(stood, active=listed and stood.status_override is None)
 
 

@@ -39,15 +39,15 @@ _COST_OF_INACTIVE: Final = 6.0
 class SearchCandidate:
     """A possible search result with the data for ranking.
 
-    ``rank``: lower for active, central and larger bodies; ``has_description``: it has a description.
+    ``prominence_rank``: lower for active, central and larger bodies; ``has_description``: it has a description.
     """
 
     id: UUID
-    tier: int
+    match_tier: int
     name: str
     other_names: str
     place: str
-    rank: int
+    prominence_rank: int
     has_description: bool = False
 
 
@@ -55,23 +55,23 @@ class SearchCandidate:
 class RankedResult:
     """A ranked result.
 
-    ``similarity``: 0 to 100; ``found_by``: how it was found. ``not_as_typed``: query words that it has in another form,
-    in its description, or not at all.
+    ``similarity``: 0 to 100; ``found_by``: how it was found. ``words_not_as_typed``: query words that it has in another
+    form, in its description, or not at all.
     """
 
     id: UUID
     found_by: FoundBy
     similarity: float
-    not_as_typed: tuple[str, ...]
+    words_not_as_typed: tuple[str, ...]
 
     @property
     def has_words_as_typed(self) -> bool:
         """Whether it contains every required word as typed."""
-        return not self.not_as_typed
+        return not self.words_not_as_typed
 
 
 def _core_name(words: Sequence[str]) -> str:
-    written = abbreviations.write_out_in_context([word for word in words if word not in STOP_WORDS] or words)
+    written = abbreviations.expand_abbreviations_in_context([word for word in words if word not in STOP_WORDS] or words)
     return " ".join(abbreviations.expand_abbreviations(written))
 
 
@@ -106,7 +106,7 @@ class ResultRanker:
         return self._placed(candidate)[1]
 
     def _placed(self, candidate: SearchCandidate) -> "tuple[_SortKey, RankedResult]":
-        at = candidate.id, candidate.tier
+        at = candidate.id, candidate.match_tier
         if (known := self._known.get(at)) is None:
             known = self._known[at] = self._compared(candidate)
         return known
@@ -114,14 +114,14 @@ class ResultRanker:
     def _compared(self, candidate: SearchCandidate) -> "tuple[_SortKey, RankedResult]":
         whole = fuzz.ratio(self._query.text, candidate.name)
         found = self._answer(candidate, whole)
-        similarity = found.similarity - (_COST_OF_INACTIVE if candidate.rank >= _INACTIVE else 0.0)
+        similarity = found.similarity - (_COST_OF_INACTIVE if candidate.prominence_rank >= _INACTIVE else 0.0)
         place = (
-            candidate.tier != NUMBER_TIER,
+            candidate.match_tier != NUMBER_TIER,
             candidate.name != self._query.text,
             not found.has_words_as_typed,
             -round(similarity / 2),
             -round(whole / 3),
-            candidate.rank,
+            candidate.prominence_rank,
             len(candidate.name),
             candidate.id,
         )
@@ -131,7 +131,7 @@ class ResultRanker:
         query = self._query
         similarity, reported, here = self._similarity(candidate, whole)
         otherwise = _not_as_typed(query, reported + here)
-        found_by = _FOUND_BY[min(candidate.tier, _WORDS_TIER)]
+        found_by = _FOUND_BY[min(candidate.match_tier, _WORDS_TIER)]
         if found_by == "beginning":
             similarity = max(similarity, _BEGINS)
         initials = otherwise if query.may_have_initials else ()
@@ -156,7 +156,9 @@ class ResultRanker:
                 similarity = max(similarity, name_similarity(asked, _core_name(other)))
             reported = name + other
         here = [word for word in place if word in query.words and word not in reported]
-        here += [word for word, code in query.state_codes.items() if code in place and word not in (*reported, *here)]
+        here += [
+            word for word, code in query.state_codes_by_word.items() if code in place and word not in (*reported, *here)
+        ]
         if here:
             similarity = max(
                 similarity,

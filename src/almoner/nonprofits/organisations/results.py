@@ -91,7 +91,7 @@ def _result_range(page: RequestedPage) -> tuple[int, int]:
 
 def _extra_fields(found: OrganisationResults) -> dict[str, object]:
     return {
-        "exhaustiveTotalResults": found.exhaustive,
+        "exhaustiveTotalResults": found.is_total_exact,
         "similarResultsOnly": found.similar_results_only,
         "leadingZerosAdded": found.leading_zeros_added,
     }
@@ -99,7 +99,7 @@ def _extra_fields(found: OrganisationResults) -> dict[str, object]:
 
 def _numbered_links(call: ApiCall, number: int, reachable: int, size: int) -> dict[str, str | None]:
     address = call.db.deployment.base_urls.api + call.path
-    stored = [(name, value) for name, value in call.parameters if name != "page"]
+    stored = [(name, value) for name, value in call.query_parameters if name != "page"]
     last = max(1, -(-reachable // size))
 
     def link(page: int) -> str:
@@ -121,7 +121,7 @@ async def _record_builder(call: ApiCall, found: OrganisationResults) -> Callable
 
     def record(row: Organisation) -> OrganisationResponse:
         made = organisation_response(call.tx, row, own.get(row.id, []))
-        return with_match_explanation(made, found.rankings.get(row.id)) if explain else made
+        return with_match_explanation(made, found.ranked_results_by_id.get(row.id)) if explain else made
 
     return record
 

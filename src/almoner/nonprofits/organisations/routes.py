@@ -13,11 +13,11 @@ from almoner.nonprofits.organisations.schemas import (
     OrganisationResponse,
     OrganisationsQuery,
     SearchResponse,
-    branding_response,
-    change_response,
-    milestone_response,
+    donation_milestone_response,
+    organisation_branding_response,
+    organisation_change_response,
+    organisation_profile_response,
     parse_filters,
-    profile_response,
 )
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
 from almoner.platform.http.calls import ApiCall
@@ -88,7 +88,9 @@ async def list_organisation_history(
     """
     page = call.requested_page(query)
     rows, total = await service.list_changes(call.tx, call.partner, id, page)
-    return call.list_response(page, rows, total, lambda row: change_response(call.tx, row), lambda row: (row.id,))
+    return call.list_response(
+        page, rows, total, lambda row: organisation_change_response(call.tx, row), lambda row: (row.id,)
+    )
 
 
 @routes.get(
@@ -111,13 +113,13 @@ async def find_organisation(call: ApiCall, country_code: str, registry: str, reg
 @routes.get("/v1/organisations/{id}/profile", key=NO_KEY)
 async def get_organisation_profile(call: ApiCall, id: OrganisationId) -> OrganisationProfileResponse:
     """Retrieve the public information about an organisation; no API key is needed."""
-    return profile_response(call.tx, await service.get_published(call.tx, id))
+    return organisation_profile_response(call.tx, await service.get_published(call.tx, id))
 
 
 @routes.get("/v1/organisations/{id}/branding", key=PUBLISHABLE, scope="organisations:read")
 async def get_organisation_branding(call: ApiCall, id: OrganisationId) -> OrganisationBrandingResponse:
     """Retrieve an organisation's branding. Values that the organisation has not set are those of its record."""
-    return branding_response(call.tx, await service.get_effective_branding(call.tx, call.partner, id))
+    return organisation_branding_response(call.tx, await service.get_effective_branding(call.tx, call.partner, id))
 
 
 @routes.get("/v1/organisations/{id}/milestones", key=PUBLISHABLE, scope="organisations:read")
@@ -128,7 +130,7 @@ async def list_organisation_milestones(
 ) -> ListResponse[MilestoneResponse]:
     """List the goals that an organisation publishes."""
     page = call.requested_page(query)
-    rows, total = await service.list_milestones(call.tx, call.partner, id, page)
+    rows, total = await service.list_donation_milestones(call.tx, call.partner, id, page)
     return call.list_response(
-        page, rows, total, lambda row: milestone_response(call.tx, row), lambda row: (row.id.bytes,)
+        page, rows, total, lambda row: donation_milestone_response(call.tx, row), lambda row: (row.id.bytes,)
     )

@@ -15,8 +15,8 @@ from almoner.nonprofits.categories.domain import Attribute, Category
 from almoner.nonprofits.countries.domain import ensure_country_code
 from almoner.nonprofits.organisations.domain import (
     ChangeKind,
+    DonationMilestone,
     EffectiveBranding,
-    Milestone,
     Organisation,
     OrganisationChange,
     OrganisationSource,
@@ -356,8 +356,8 @@ def _source_response(tx: Tx, source: OrganisationSource) -> OrganisationSourceRe
         source.registry_name,
         source.registry_number,
         iso_timestamp_or_none(source.data_as_of),
-        source.code,
-        source.unverified,
+        source.source_code,
+        source.is_format_unverified,
         source.is_stale(tx.now, tx.deployment.max_data_age),
     )
 
@@ -369,7 +369,7 @@ def with_match_explanation(response: OrganisationResponse, ranked_result: Ranked
             ranked_result.found_by,
             round(ranked_result.similarity),
             ranked_result.has_words_as_typed,
-            list(ranked_result.not_as_typed),
+            list(ranked_result.words_not_as_typed),
         )
         if ranked_result
         else MatchExplanationResponse("filters", None, None, None)
@@ -387,7 +387,7 @@ def _category_response(tx: Tx, category: Category) -> OrganisationCategoryRespon
     )
 
 
-def change_response(tx: Tx, change: OrganisationChange) -> OrganisationChangeResponse:
+def organisation_change_response(tx: Tx, change: OrganisationChange) -> OrganisationChangeResponse:
     """The response for one change."""
     before, after = (_render_value(tx, change.field, value) for value in (change.before, change.after))
     return OrganisationChangeResponse(
@@ -410,7 +410,7 @@ def _render_value(tx: Tx, field: str, value: object) -> object:
     return tx.ids.encode("organisation", UUID(value)) if field in _OTHERS else value
 
 
-def profile_response(tx: Tx, organisation: Organisation) -> OrganisationProfileResponse:
+def organisation_profile_response(tx: Tx, organisation: Organisation) -> OrganisationProfileResponse:
     """The public profile."""
     return OrganisationProfileResponse(
         tx.ids.encode("organisation", organisation.id),
@@ -421,7 +421,7 @@ def profile_response(tx: Tx, organisation: Organisation) -> OrganisationProfileR
     )
 
 
-def branding_response(tx: Tx, branding: EffectiveBranding) -> OrganisationBrandingResponse:
+def organisation_branding_response(tx: Tx, branding: EffectiveBranding) -> OrganisationBrandingResponse:
     """The response for one branding."""
     return OrganisationBrandingResponse(
         organisation_id=tx.ids.encode("organisation", branding.organisation_id),
@@ -437,12 +437,12 @@ def _addresses(tx: Tx, images: Sequence[str]) -> list[str]:
     return [address for key in images if (address := media.media_url(tx.deployment.base_urls, key))]
 
 
-def milestone_response(tx: Tx, milestone: Milestone) -> MilestoneResponse:
+def donation_milestone_response(tx: Tx, donation_milestone: DonationMilestone) -> MilestoneResponse:
     """The response for one milestone."""
     return MilestoneResponse(
-        id=tx.ids.encode("milestone", milestone.id),
-        amount=milestone.amount_minor,
-        reward=milestone.reward,
-        currency_code=milestone.currency,
-        organisation_id=tx.ids.encode("organisation", milestone.organisation_id),
+        id=tx.ids.encode("milestone", donation_milestone.id),
+        amount=donation_milestone.goal_amount_minor,
+        reward=donation_milestone.reward,
+        currency_code=donation_milestone.currency,
+        organisation_id=tx.ids.encode("organisation", donation_milestone.organisation_id),
     )

@@ -21,7 +21,11 @@ from almoner.nonprofits.organisations.store_search import (
     SearchMatches,
     SearchRequest,
 )
-from almoner.nonprofits.registries.domain import number_keys_with_restored_zeros, possible_number_keys, to_ascii_digits
+from almoner.nonprofits.registries.domain import (
+    number_keys_with_restored_leading_zeros,
+    possible_number_keys,
+    to_ascii_digits,
+)
 from almoner.platform.database.transactions import Tx
 
 _ENOUGH_RESULTS: Final = 5
@@ -48,7 +52,7 @@ class SearchResults:
 
     ranked_results: list[RankedResult]
     total: int
-    exhaustive: bool
+    is_total_exact: bool
     similar_results_only: bool
     leading_zeros_added: bool
 
@@ -88,8 +92,8 @@ class _Search:
 
     async def with_words(self, groups: Sequence[QueryTerm], other: str | None = None) -> _Attempt:
         """What has every word for which something stands; names that are alike, when that is one word of several."""
-        needed = spelling.required_terms(groups)
-        named, elsewhere = spelling.all_terms_queries_for_names_and_other_fields(needed, other)
+        needed = spelling.select_terms_required_in_results(groups)
+        named, elsewhere = spelling.build_all_terms_tsqueries_by_field(needed, other)
         near: CompareBy = "letters" if any(group.is_unmatched or group.corrections for group in groups) else "length"
         very_common = spelling.exceeds_result_count_limit(needed) and self.filters == OrganisationFilters()
         asked = SearchRequest(named, elsewhere, self.query.text, self.keys, near, very_common)
@@ -106,7 +110,9 @@ class _Search:
         """Results for one of several words whose names are similar to the whole query, and those with its number."""
         tried = await self.tried(replace(request, counts_total=False))
         near = [
-            one for one in tried.match.candidates if one.tier == NUMBER_TIER or ranking.is_similar_name(self.query, one)
+            one
+            for one in tried.match.candidates
+            if one.match_tier == NUMBER_TIER or ranking.is_similar_name(self.query, one)
         ]
         return _Attempt(None, SearchMatches(near, len(near)), self.ranking.rank_candidates(near))
 
@@ -148,7 +154,7 @@ def _keys_beside_a_name(text: str) -> list[str]:
 
 async def _search_numbers(search: _Search, text: str, keys: Sequence[str]) -> tuple[_Attempt | None, bool]:
     """Results with the number, else with leading zeros added; returns whether zeros were added."""
-    for tried, zeros in ((keys, False), (number_keys_with_restored_zeros(text), True)):
+    for tried, zeros in ((keys, False), (number_keys_with_restored_leading_zeros(text), True)):
         if tried:
             found = await store_search.match_numbers(search.tx, search.scope, search.filters, tried)
             if found.candidates:
@@ -163,12 +169,12 @@ async def _search_words(search: _Search) -> _Attempt:
     words = spelling.dictionary_lookup_words(query)
     matched = await store_search.load_word_suggestions(search.tx, words, query.completable_prefix, suspected)
     groups = spelling.build_query_terms(query, matched)
-    initials = spelling.initials_with_other_words_query(groups, matched) if query.may_have_initials else None
+    initials = spelling.build_initials_and_words_tsqueries(groups, matched) if query.may_have_initials else None
     if initials is not None and any(group.is_unmatched or group.corrections for group in groups):
         best = await search.tried(SearchRequest(initials, (), query.text, search.keys))
         if best.best >= ranking.min_confident_similarity(query):
             return best
-    best = await search.with_words(groups, spelling.initials_query(query, matched))
+    best = await search.with_words(groups, spelling.build_initials_tsquery(query, matched))
     if initials is not None and best.best < _WHOLE_NAME:
         tried = await search.tried(SearchRequest(initials, (), query.text, search.keys))
         best = _better_attempt(search, best, tried)
@@ -176,18 +182,20 @@ async def _search_words(search: _Search) -> _Attempt:
         return best
     matched = await _extend_suggestions(search, matched, groups, suspected)
     groups = spelling.build_query_terms(query, matched, correct_known_words=True)
-    if spelling.is_query_fast_enough(spelling.required_terms(groups)):
+    if spelling.is_query_fast_enough(spelling.select_terms_required_in_results(groups)):
         best = _better_attempt(search, best, await search.with_words(groups))
     for missing in (1, 2):
         if best.best >= ranking.min_confident_similarity(query):
             break
-        if (most := spelling.all_but_n_terms_query(spelling.required_terms(groups), missing)) is not None:
+        if (
+            most := spelling.build_all_but_n_terms_tsqueries(spelling.select_terms_required_in_results(groups), missing)
+        ) is not None:
             best = _better_attempt(
                 search, best, await search.tried(SearchRequest(most, (), query.text, search.keys, "letters"))
             )
     if (
         best.best < ranking.min_confident_similarity(query)
-        and (one_word := spelling.any_term_query(spelling.required_terms(groups))) is not None
+        and (one_word := spelling.build_any_term_tsquery(spelling.select_terms_required_in_results(groups))) is not None
     ):
         best = _better_attempt(
             search, best, await search.alike(SearchRequest(one_word, (), query.text, search.keys, "letters"))
@@ -200,7 +208,7 @@ def _is_good_enough(query: SearchQuery, first: _Attempt, groups: Sequence[QueryT
         return True
     if any(group.is_unmatched or group.corrections for group in groups):
         return False
-    return first.match.total >= _ENOUGH_RESULTS or any(one.tier <= _NAME_TIER for one in first.match.candidates)
+    return first.match.total >= _ENOUGH_RESULTS or any(one.match_tier <= _NAME_TIER for one in first.match.candidates)
 
 
 def _better_attempt(search: _Search, best: _Attempt, tried: _Attempt) -> _Attempt:
@@ -218,7 +226,7 @@ async def _extend_suggestions(
     """Add costlier suggestions: words that share letters, and two words written as one."""
     lost = [word for word in spelling.likely_misspelt_words(groups) if word in misspelt]
     unheard = [word for word in misspelt if word not in matched.similar_words]
-    far = spelling.two_edit_variants_within_limit(lost)
+    far = spelling.limited_two_edit_variants_by_word(lost)
     similar = await store_search.load_similar_words_by_word(search.tx, unheard, far)
     parts = {half for word in lost for pair in spelling.compound_splits(word) for half in pair}
     counts = await store_search.load_word_counts(search.tx, sorted(parts)) if parts else {}

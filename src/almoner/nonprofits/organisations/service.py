@@ -22,8 +22,8 @@ from almoner.nonprofits.organisations import (
     store_unlisted,
 )
 from almoner.nonprofits.organisations.domain import (
+    DonationMilestone,
     EffectiveBranding,
-    Milestone,
     Namesake,
     Organisation,
     OrganisationChange,
@@ -79,14 +79,14 @@ _TOLD_AT_ONCE: Final = 100
 class OrganisationResults:
     """A page of organisations.
 
-    ``total`` is exact if ``exhaustive``, else a lower bound. ``rankings``: for text searches, how each result was
+    ``total`` is exact if ``is_total_exact``, else a lower bound. ``rankings``: for text searches, how each result was
     found; the rest as in ``SearchResults``.
     """
 
     organisations: list[Organisation]
     total: int
-    exhaustive: bool
-    rankings: Mapping[UUID, RankedResult]
+    is_total_exact: bool
+    ranked_results_by_id: Mapping[UUID, RankedResult]
     similar_results_only: bool = False
     leading_zeros_added: bool = False
 
@@ -139,7 +139,7 @@ async def get_by_number(tx: Tx, scope: Scope, country_code: str, registry: str, 
     named = await registries.find_registries_by_text(tx, registry, country_code)
     checks = [registries_domain.check_registry_number(known.code, number) for known in named]
     for known, checked in zip(named, checks, strict=True):
-        key = checked.key or registries_domain.normalise_stored_number(known.code, number)
+        key = checked.number_key or registries_domain.normalise_stored_number(known.code, number)
         if key and (organisation := await store.find_by_number(tx, scope, known.id, key)):
             return organisation
     if not named:
@@ -203,7 +203,7 @@ _VERDICTS: Final[Mapping[registries_domain.Verdict, str]] = {
 
 def _describe_check(checked: registries_domain.IdentifierCheck) -> str:
     hints = f" ({'; '.join(checked.suggested_numbers)})" if checked.suggested_numbers else ""
-    return f"registryId {_VERDICTS[checked.verdict]}: {checked.reason}{hints}"
+    return f"registryId {_VERDICTS[checked.verdict]}: {checked.explanation}{hints}"
 
 
 def _describe_unlisted(registry: Registry, parts: Sequence[str]) -> str:
@@ -225,11 +225,11 @@ async def get_effective_branding(tx: Tx, scope: Scope, organisation_id: UUID) ->
     return found
 
 
-async def list_milestones(
+async def list_donation_milestones(
     tx: Tx, scope: Scope, organisation_id: UUID, page: RequestedPage
-) -> tuple[list[Milestone], int]:
+) -> tuple[list[DonationMilestone], int]:
     """One page of an organisation's milestones, and their total. Raises NotFound."""
-    if (found := await store.list_milestones_page(tx, scope, organisation_id, page)) is None:
+    if (found := await store.list_donation_milestones_page(tx, scope, organisation_id, page)) is None:
         raise NotFound
     return found
 
@@ -286,7 +286,12 @@ async def search_by_text(
     shown = await list_by_ids(tx, scope, [placed.id for placed in results.ranked_results])
     rankings = {placed.id: placed for placed in results.ranked_results}
     return OrganisationResults(
-        shown, results.total, results.exhaustive, rankings, results.similar_results_only, results.leading_zeros_added
+        shown,
+        results.total,
+        results.is_total_exact,
+        rankings,
+        results.similar_results_only,
+        results.leading_zeros_added,
     )
 
 
@@ -301,7 +306,7 @@ async def enqueue_import_notifications(tx: Tx, import_id: UUID) -> None:
     await NOTIFY_FOLLOWERS.enqueue(tx, NotifySubscribedPartnersJob(import_id), unique_key=str(import_id))
 
 
-async def emit_public_details_changed(tx: Tx, organisation_id: UUID) -> None:
+async def emit_public_details_changed_event(tx: Tx, organisation_id: UUID) -> None:
     """Notify followers that an organisation's public details changed, such as its branding."""
     await outbox.emit_internal_event(tx, domain.PUBLIC_DETAILS_CHANGED, PublicDetailsChangedEvent(organisation_id))
 
@@ -318,7 +323,7 @@ async def notify_next_followers_batch(tx: Tx, follower_lookups: Sequence[Followe
     if not changed:
         await store_history.advance_notification_progress(tx, import_id, None)
         return False
-    before = await store_history.record_ids_already_notified(tx, import_id, [record for record, _ in changed])
+    before = await store_history.find_already_notified_record_ids(tx, import_id, [record for record, _ in changed])
     await notify_followers(tx, follower_lookups, [primary for record, primary in changed if record not in before])
     await store_history.advance_notification_progress(tx, import_id, changed[-1][0])
     return True
@@ -350,7 +355,9 @@ async def notify_followers(
         await outbox.emit_events(tx, UPDATED, events)
 
 
-async def emit_organisation_updated(tx: Tx, partner: Partner, organisation_id: UUID) -> schemas.OrganisationResponse:
+async def emit_organisation_updated_event(
+    tx: Tx, partner: Partner, organisation_id: UUID
+) -> schemas.OrganisationResponse:
     """Notify one partner of an organisation, for example after a load. Raises NotFound."""
     organisation = await get(tx, partner, organisation_id)
     own = await categories.load_categories_by_organisation(tx, partner, [organisation.id])

@@ -83,7 +83,7 @@ class QueryTerm:
     spellings: tuple[str, ...]
     is_prefix: bool
     corrections: tuple[str, ...]
-    weight: int
+    total_occurrences: int
     """The total occurrences of all its alternatives."""
     state_codes: tuple[str, ...] = ()
     """The codes in places of the state that it names."""
@@ -91,25 +91,25 @@ class QueryTerm:
     @property
     def is_unmatched(self) -> bool:
         """Whether no dictionary word matches it."""
-        return not self.weight
+        return not self.total_occurrences
 
-    def name_query(self) -> str:
+    def build_name_tsquery(self) -> str:
         """The tsquery for names."""
         return self._terms("", (*self.spellings, *self.corrections))
 
-    def name_or_place_query(self) -> str:
+    def build_name_or_place_tsquery(self) -> str:
         """The tsquery for names and places."""
         everything = (*self.spellings, *self.corrections)
         return f"({self._terms('', everything)} | {self._terms('@', (*everything, *self.state_codes))})"
 
-    def other_fields_query(self) -> str:
+    def build_place_or_description_tsquery(self) -> str:
         """The tsquery for places and descriptions."""
         placed = (*self.spellings, *self.corrections, *self.state_codes)
         return f"({self._terms('@', placed)} | {self._terms('#', self.spellings)})"
 
-    def any_field_query(self) -> str:
+    def build_any_field_tsquery(self) -> str:
         """The tsquery for names, places and descriptions."""
-        return f"({self.name_query()} | {self.other_fields_query()})"
+        return f"({self.build_name_tsquery()} | {self.build_place_or_description_tsquery()})"
 
     def _terms(self, mark: str, words: Iterable[str]) -> str:
         # Words are [a-z0-9]+ only, so they cannot contain quotes.
@@ -133,7 +133,7 @@ def dictionary_lookup_words(query: SearchQuery) -> list[str]:
                 *query.required_words,
                 *(other for word in query.required_words for other in _other_spellings(word, query)),
                 *joined,
-                *query.state_codes.values(),
+                *query.state_codes_by_word.values(),
             ]
         )
     )
@@ -142,7 +142,7 @@ def dictionary_lookup_words(query: SearchQuery) -> list[str]:
 def _other_spellings(word: str, query: SearchQuery) -> list[str]:
     """Its other spellings; single letters beside other words alone: N for NORTH."""
     beside = len(query.required_words) > 1
-    return [other for other in abbreviations.searched_spellings(word) if beside or len(other) > 1]
+    return [other for other in abbreviations.other_spellings_for_search(word) if beside or len(other) > 1]
 
 
 def is_correctable_word(word: str) -> bool:
@@ -176,7 +176,7 @@ def two_edit_variants(word: str) -> list[str]:
     return sorted(once | {one[:at] + one[at + 1 :] for one in once for at in range(len(one))})
 
 
-def two_edit_variants_within_limit(words: Sequence[str]) -> dict[str, list[str]]:
+def limited_two_edit_variants_by_word(words: Sequence[str]) -> dict[str, list[str]]:
     """``two_edit_variants`` of the shortest words, while the total number of strings stays within the limit.
 
     A word has about twice the square of its length.
@@ -202,14 +202,16 @@ def build_query_terms(
         if count and any(word not in suggestions.known_word_counts for word in pair):
             for nth in (place[word] for word in pair if word in place):
                 one = made[nth]
-                made[nth] = replace(one, corrections=(*one.corrections, joined), weight=one.weight + count)
+                made[nth] = replace(
+                    one, corrections=(*one.corrections, joined), total_occurrences=one.total_occurrences + count
+                )
     return made
 
 
 def _build_term(word: str, query: SearchQuery, matched: WordSuggestions, *, doubtful: bool) -> QueryTerm:
     known = matched.known_word_counts
     typed = (word, *(other for other in _other_spellings(word, query) if other in known))
-    code = query.state_codes.get(word, word)
+    code = query.state_codes_by_word.get(word, word)
     codes = (code,) if code != word and code in known else ()
     weight, begins = sum(known.get(one, 0) for one in (*typed, *codes)), False
     if word == query.completable_prefix and matched.completions and not codes:  # a state is typed in full
@@ -224,11 +226,13 @@ def _build_term(word: str, query: SearchQuery, matched: WordSuggestions, *, doub
 def likely_misspelt_words(terms: Sequence[QueryTerm]) -> list[str]:
     """Words without a match or with rare matches only, which are likely to have two typos."""
     return [
-        group.word for group in terms if group.is_unmatched or (group.corrections and group.weight <= RARE_OCCURRENCES)
+        group.word
+        for group in terms
+        if group.is_unmatched or (group.corrections and group.total_occurrences <= RARE_OCCURRENCES)
     ]
 
 
-def required_terms(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
+def select_terms_required_in_results(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
     """The terms that a result must match; at least one if any has a match.
 
     Others only rank: unmatched terms, possible typos of a weak word, and prefixes of too many words.
@@ -238,9 +242,9 @@ def required_terms(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
         group
         for group in known
         if not any(word in STOP_WORDS for word in group.corrections)
-        and not (group.is_prefix and group.weight > MAX_PREFIX_OCCURRENCES)
+        and not (group.is_prefix and group.total_occurrences > MAX_PREFIX_OCCURRENCES)
     ]
-    rarest = sorted(strong or known, key=lambda group: group.weight)[: MAX_REQUIRED_TERMS if strong else 1]
+    rarest = sorted(strong or known, key=lambda group: group.total_occurrences)[: MAX_REQUIRED_TERMS if strong else 1]
     return [group for group in known if group in rarest]
 
 
@@ -260,32 +264,39 @@ def known_compound_splits(word: str, counts: Mapping[str, int]) -> list[WordCoun
 
 def exceeds_result_count_limit(terms: Sequence[QueryTerm], count_limit: int = _UNCOUNTED_OCCURRENCES) -> bool:
     """Whether there are more results than are counted: certainly, or probably with a lower ``count_limit``."""
-    return len(terms) == 1 and terms[0].weight > count_limit
+    return len(terms) == 1 and terms[0].total_occurrences > count_limit
 
 
-def all_terms_queries_for_names_and_other_fields(
-    terms: Sequence[QueryTerm], alternative_query: str | None = None
+def build_all_terms_tsqueries_by_field(
+    terms: Sequence[QueryTerm], alternative_tsquery: str | None = None
 ) -> tuple[QueryAlternatives, QueryAlternatives]:
     """Queries (names, elsewhere) for results with all terms in the name or in other fields."""
-    rarest_first = sorted(terms, key=lambda one: one.weight)
-    named = tuple(one.name_query() for one in rarest_first)
+    rarest_first = sorted(terms, key=lambda one: one.total_occurrences)
+    named = tuple(one.build_name_tsquery() for one in rarest_first)
     missing = f"!({' & '.join(named)})"
-    if len(terms) > 1 and rarest_first[0].weight <= COMMON_OCCURRENCES:
-        return (named,), ((*(one.any_field_query() for one in rarest_first), missing),)
+    if len(terms) > 1 and rarest_first[0].total_occurrences <= COMMON_OCCURRENCES:
+        return (named,), ((*(one.build_any_field_tsquery() for one in rarest_first), missing),)
     if len(terms) > 1:  # names first: few places and descriptions contain what is common in names
         return (named,), tuple(
-            (one.other_fields_query(), *(more.any_field_query() for more in rarest_first if more is not one), missing)
+            (
+                one.build_place_or_description_tsquery(),
+                *(more.build_any_field_tsquery() for more in rarest_first if more is not one),
+                missing,
+            )
             for one in rarest_first
         )
     otherwise = " | ".join(
-        [*(one.other_fields_query() for one in terms), *([alternative_query] if alternative_query else [])]
+        [
+            *(one.build_place_or_description_tsquery() for one in terms),
+            *([alternative_tsquery] if alternative_tsquery else []),
+        ]
     )
     if not named:
         return (), ((otherwise,),) if otherwise else ()
     return (named,), ((f"({otherwise}) & {missing}",),)
 
 
-def initials_query(query: SearchQuery, suggestions: WordSuggestions) -> str | None:
+def build_initials_tsquery(query: SearchQuery, suggestions: WordSuggestions) -> str | None:
     """A tsquery for names with the entered initials, if there is one short, uncommon word."""
     if (
         not query.may_have_initials
@@ -297,14 +308,14 @@ def initials_query(query: SearchQuery, suggestions: WordSuggestions) -> str | No
     return f"'~{query.text}':*"
 
 
-def initials_with_other_words_query(
+def build_initials_and_words_tsqueries(
     terms: Sequence[QueryTerm], suggestions: WordSuggestions
 ) -> QueryAlternatives | None:
     """Query for names with the initials that one word may be, and the other words in names or places."""
     if not 1 < len(terms) <= _MAX_WORDS_WITH_INITIALS:
         return None
     ways = tuple(
-        (f"'~{one.word}':*", *(other.name_or_place_query() for other in terms if other is not one))
+        (f"'~{one.word}':*", *(other.build_name_or_place_tsquery() for other in terms if other is not one))
         for one in terms
         if one.word.isalpha()
         and len(one.word) in INITIALS_LENGTHS
@@ -317,32 +328,32 @@ def initials_with_other_words_query(
 
 def is_query_fast_enough(terms: Sequence[QueryTerm], max_missing_count: int = 0) -> bool:
     """Whether a query for names that may lack ``max_missing_count`` of the terms is fast enough."""
-    scanned = sum(sorted(one.weight for one in terms)[: max_missing_count + 1])
+    scanned = sum(sorted(one.total_occurrences for one in terms)[: max_missing_count + 1])
     return scanned <= _MAX_SCANNED_OCCURRENCES // (max_missing_count + 1)
 
 
-def all_but_n_terms_query(terms: Sequence[QueryTerm], max_missing_count: int) -> QueryAlternatives | None:
+def build_all_but_n_terms_tsqueries(terms: Sequence[QueryTerm], max_missing_count: int) -> QueryAlternatives | None:
     """Query for all but ``max_missing_count`` of the terms; None if too few remain or they are too common.
 
     A place typed with a name does not count as missing in the name.
     """
     if len(terms) < max_missing_count + 2 or not is_query_fast_enough(terms, max_missing_count):
         return None
-    queries = [one.name_or_place_query() for one in sorted(terms, key=lambda one: one.weight)]
+    queries = [one.build_name_or_place_tsquery() for one in sorted(terms, key=lambda one: one.total_occurrences)]
     return tuple(combinations(queries, len(queries) - max_missing_count))
 
 
-def any_term_query(terms: Sequence[QueryTerm]) -> QueryAlternatives | None:
+def build_any_term_tsquery(terms: Sequence[QueryTerm]) -> QueryAlternatives | None:
     """Query for names with one of several uncommon words; None without such words.
 
     Of many words only the rarest: a name with one common word is not similar to the query.
     """
     rare: list[str] = []
     occurrences = 0
-    for one in sorted(terms, key=lambda group: group.weight):
-        occurrences += one.weight
-        if one.weight <= MAX_PREFIX_OCCURRENCES and (
+    for one in sorted(terms, key=lambda group: group.total_occurrences):
+        occurrences += one.total_occurrences
+        if one.total_occurrences <= MAX_PREFIX_OCCURRENCES and (
             len(rare) < _MIN_ALTERNATIVE_WORDS or occurrences <= _MAX_ALTERNATIVE_OCCURRENCES
         ):
-            rare.append(one.name_query())
+            rare.append(one.build_name_tsquery())
     return ((" | ".join(rare),),) if rare and len(terms) > 1 else None

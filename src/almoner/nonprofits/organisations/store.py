@@ -7,7 +7,12 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.organisations.domain import EffectiveBranding, Milestone, Organisation, OrganisationSource
+from almoner.nonprofits.organisations.domain import (
+    DonationMilestone,
+    EffectiveBranding,
+    Organisation,
+    OrganisationSource,
+)
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import RequestedPage
@@ -68,11 +73,15 @@ def _organisation(row: Record) -> Organisation:
 
 
 def build_organisation_source(
-    registry_name: str, registry_number: str, code: str | None, unverified: bool, data_as_of: str | None
+    registry_name: str,
+    registry_number: str,
+    source_code: str | None,
+    is_format_unverified: bool,
+    data_as_of: str | None,
 ) -> OrganisationSource:
     """The source in an array's JSON members."""
     dated = datetime.fromisoformat(data_as_of) if data_as_of else None
-    return OrganisationSource(registry_name, registry_number, code, unverified, dated)
+    return OrganisationSource(registry_name, registry_number, source_code, is_format_unverified, dated)
 
 
 def partner_id_of_scope(scope: Scope) -> UUID | None:
@@ -225,9 +234,9 @@ async def find_effective_branding(tx: Tx, scope: Scope, organisation_id: UUID) -
     )
 
 
-async def list_milestones_page(
+async def list_donation_milestones_page(
     tx: Tx, scope: Scope, organisation_id: UUID, page: RequestedPage
-) -> tuple[list[Milestone], int] | None:
+) -> tuple[list[DonationMilestone], int] | None:
     """One page of an organisation's milestones in reading order, and their total; None if the scope cannot see it.
 
     Includes milestones published under records that were merged into it later.
@@ -260,7 +269,7 @@ async def list_milestones_page(
     if not rows:
         return None
     found = [
-        Milestone(row["id"], organisation_id, row["amount_minor"], row["currency"], row["reward"])
+        DonationMilestone(row["id"], organisation_id, row["amount_minor"], row["currency"], row["reward"])
         for row in rows
         if row["id"] is not None
     ]

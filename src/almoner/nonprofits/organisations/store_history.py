@@ -75,7 +75,7 @@ _TOLD_VERSIONS: Final = _versions("e.number_key = o.number_key and e.source = s.
 
 
 @across_partners("registers")
-async def find_listing_status_at(tx: Tx, organisation_id: UUID, moment: datetime) -> bool | None:
+async def was_listed_as_active_at(tx: Tx, organisation_id: UUID, moment: datetime) -> bool | None:
     """Whether its register listed an organisation as active on a day; None if no load mentioned it."""
     row = await tx.fetchrow(
         f"""
@@ -279,7 +279,7 @@ async def list_records_changed_by_import(
 
 
 @across_partners("registers")
-async def record_ids_already_notified(tx: Tx, import_id: UUID, record_ids: Sequence[UUID]) -> set[UUID]:
+async def find_already_notified_record_ids(tx: Tx, import_id: UUID, record_ids: Sequence[UUID]) -> set[UUID]:
     """The records among these whose organisation was notified by a record with a lower ID."""
     rows = await tx.fetch(
         """

@@ -36,12 +36,12 @@ class ReindexBatch:
     """The result of one batch. ``last_organisation_id``: where the next batch begins; None if this was the last one."""
 
     last_organisation_id: UUID | None
-    organisations: int
-    repaired: int
+    checked_organisation_count: int
+    repaired_organisation_count: int
 
 
 @across_partners("registers")
-async def repair_search_index_batch(tx: Tx, after: UUID, limit: int) -> ReindexBatch:
+async def repair_search_index_batch(tx: Tx, after_id: UUID, limit: int) -> ReindexBatch:
     """Lock some organisations and rebuild their search rows."""
     row = await tx.fetchrow(
         f"""
@@ -55,7 +55,7 @@ async def repair_search_index_batch(tx: Tx, after: UUID, limit: int) -> ReindexB
         select (select id from sought order by id desc limit 1) as last, (select count(*) from sought) as bodies,
             (select count(*) from mended) as mended
         """,
-        after,
+        after_id,
         limit,
     )
     assert row is not None

@@ -61,7 +61,7 @@ class SearchRequest:
     name_alternatives: QueryAlternatives
     other_field_alternatives: QueryAlternatives
     text: str
-    keys: tuple[str, ...] = ()
+    number_keys: tuple[str, ...] = ()
     compare_by: CompareBy = "length"
     exceeds_count_limit: bool = False
     counts_total: bool = True
@@ -285,7 +285,7 @@ def _with_words(where: _Where, request: SearchRequest, upto: str) -> str:
 
 
 def _with_name_or_number(where: _Where, request: SearchRequest, text: str, *, filtered: bool) -> str:
-    beyond, keys = where.bind(request.text + "~"), where.bind(list(request.keys))
+    beyond, keys = where.bind(request.text + "~"), where.bind(list(request.number_keys))
     # The row comparison has the same upper bound in the index but is not estimated from statistics, which underestimate
     # short prefixes and would read and sort all names. With filters another index may be better.
     below = f"name < {beyond}" if filtered else f"(name, rank) < ({beyond}, 0::smallint)"

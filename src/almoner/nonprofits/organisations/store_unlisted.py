@@ -59,16 +59,16 @@ async def find_owner_partner_id(tx: Tx, organisation_id: UUID) -> UUID | None:
 
 @across_partners("operators")
 async def list_unpublished_organisations(
-    tx: Tx, before: UUID | None, limit: int
+    tx: Tx, before_id: UUID | None, limit: int
 ) -> list[UnpublishedOrganisationRecord]:
-    """Organisations that one partner alone sees, newest first; ``before``: the last ID seen."""
+    """Organisations that one partner alone sees, newest first; ``before_id``: the last ID seen."""
     rows = await tx.fetch(
         """
         select o.id, o.partner_id, o.name, r.code as registry_code, o.registry_number, o.country_code, o.created_at
         from organisation o join registry r on r.id = o.registry_id
         where o.partner_id is not null and o.id < $1 order by o.id desc limit $2
         """,
-        before or _LAST,
+        before_id or _LAST,
         limit,
     )
     return [UnpublishedOrganisationRecord(**row) for row in rows]

@@ -73,18 +73,18 @@ class RegisterLink(NamedTuple):
 class RejectedRow(NamedTuple):
     """A rejected row with its reason, without personal data.
 
-    ``file``: the position of its file if a source reads several at once. ``number``: the key of its number, if
+    ``file_position``: the position of its file if a source reads several at once. ``number``: the key of its number, if
     readable; the number's stored data are kept. ``name``: else the organisation's name in the row. ``lists``: False for
     a row that only adds data to an organisation listed by another row.
     """
 
-    line: int
+    line_number: int
     reason: str
     content: str
-    file: int = 0
-    number: str | None = None
-    name: str = ""
-    lists: bool = True
+    file_position: int = 0
+    number_key: str | None = None
+    organisation_name: str = ""
+    lists_organisation: bool = True
 
 
 class RowWithoutNumber(NamedTuple):
@@ -93,18 +93,18 @@ class RowWithoutNumber(NamedTuple):
     ``name``: the organisation's name. If a stored organisation with this name is missing, it lost its number here.
     """
 
-    line: int
-    file: int = 0
-    name: str = ""
+    line_number: int
+    file_position: int = 0
+    organisation_name: str = ""
 
 
 class UnreadableValue(NamedTuple):
     """An optional value that cannot be read; the row is loaded without it."""
 
-    line: int
+    line_number: int
     column: str
-    example: str
-    file: int = 0
+    redacted_value: str
+    file_position: int = 0
 
 
 class RegisterFileRemark(NamedTuple):
@@ -228,12 +228,12 @@ class RegisterImport:
 
 @dataclass(frozen=True, slots=True)
 class ImportProgress:
-    """The progress of an import. ``share``: of the whole work, 0 to 1."""
+    """The progress of an import. ``share_done``: of the whole work, 0 to 1."""
 
     stage: Literal["reading", "merging"]
-    rows: int
+    rows_read: int
     rows_per_second: float
-    share: float
+    share_done: float
     seconds_left: float | None
 
 
@@ -248,9 +248,9 @@ class FileReadResult:
     position: int
     rows: int
     staged_rows: int
-    unnumbered: int
+    rows_without_number: int
     filled_counts: dict[str, FilledRowCounts]
-    refused: str | None = None
+    refusal_reason: str | None = None
     unreadable_values: UnreadableColumns = field(default_factory=dict)
 
 
@@ -264,16 +264,16 @@ class SourceStatus:
 
     source: str
     registry_code: str
-    lists: bool
-    unverified: bool
+    lists_organisations: bool
+    is_format_unverified: bool
     data_as_of: datetime | None
     oldest_data_as_of: datetime | None
-    parts: int
-    rows: int
-    active: int
+    part_count: int
+    row_count: int
+    active_organisation_count: int
     last_import_id: UUID | None
     loaded_at: datetime | None
-    quarantined: tuple[tuple[UUID, datetime, tuple[str, ...]], ...]
+    quarantined_imports: tuple[tuple[UUID, datetime, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)

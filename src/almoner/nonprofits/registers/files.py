@@ -22,11 +22,11 @@ _MAX_LINE_LENGTH: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ImportFile:
-    """A file, or a member of a ZIP file, to load. ``facts.bytes``: the size of its content."""
+    """A file, or a member of a ZIP file, to load. ``imported_file.bytes``: the size of its content."""
 
     path: Path
     zip_member: str | None
-    facts: ImportedFile
+    imported_file: ImportedFile
 
 
 class OpenedImportFile:
@@ -74,9 +74,9 @@ def find_import_files(paths: Sequence[Path]) -> list[ImportFile]:
         raise ImportRefused("no file was given" if not paths else f"there is no file in {paths[0]}")
     seen: dict[bytes, ImportFile] = {}
     for one in found:
-        if (twin := seen.setdefault(one.facts.sha256, one)) is not one:
+        if (twin := seen.setdefault(one.imported_file.sha256, one)) is not one:
             raise ImportRefused(
-                f"two of the files have the same content: {twin.facts.name} and {one.facts.name}. Name one of them"
+                f"two of the files have the same content: {twin.imported_file.name} and {one.imported_file.name}. Name one of them"
             )
     return found
 
@@ -121,7 +121,7 @@ def _describe_file(path: Path, member: str | None) -> ImportedFile:
 def open_import_file(import_file: ImportFile) -> Iterator[OpenedImportFile]:
     """Open a file for reading once."""
     with _content(import_file.path, import_file.zip_member) as content:
-        file = OpenedImportFile(import_file.facts.name, content)
+        file = OpenedImportFile(import_file.imported_file.name, content)
         try:
             yield file
         finally:

@@ -66,7 +66,7 @@ async def import_files(
     async with db.write() as tx:
         registry = await get_registry_of_source(tx, source)
         await store.upsert_source(tx, registry.id, source)
-        loaded = await store.load_data_dates_by_file_hash(tx, source.code, [one.facts.sha256 for one in found])
+        loaded = await store.load_data_dates_by_file_hash(tx, source.code, [one.imported_file.sha256 for one in found])
     fresh = found if force else [one for one in found if _is_new(one, loaded, as_of)]
     if not fresh:
         return await _unchanged_load(db, source, registry, found)
@@ -76,7 +76,7 @@ async def import_files(
     staging_id, pace = await reading.read_files_into_staging(db, source, fresh, day, on_progress)
     async with db.write() as tx:
         await store.lock_registry(tx, registry.id)
-        if not await store_staging.lock_staging(tx, staging_id):
+        if not await store_staging.try_lock_staging(tx, staging_id):
             raise AnotherImportInProgress(source.code)
         load = await _ImportRun(tx, source, registry, staging_id, fresh, day, pace, max_row_lookups).finish(force=force)
         await store_staging.delete_staging(tx, staging_id)
@@ -99,7 +99,7 @@ def _data_date_inside(source: RegisterSource, found: Sequence[ImportFile]) -> da
 
 def _is_new(one: ImportFile, loaded: Mapping[bytes, datetime], as_of: datetime | None) -> bool:
     """Whether a file is not loaded yet, or is loaded with an earlier date."""
-    known = loaded.get(one.facts.sha256)
+    known = loaded.get(one.imported_file.sha256)
     return known is None or known < (as_of or files.data_date_of_files([one]))
 
 
@@ -122,7 +122,7 @@ async def _unchanged_load(
     async with db.read() as tx:
         newest = await store.find_newest_import(tx, source.code)
         assert newest is not None  # a loaded file has a load
-        given = tuple(one.facts for one in found)
+        given = tuple(one.imported_file for one in found)
         return RegisterImport(
             tx.new_id(), registry.code, source.code, newest.data_as_of, tx.now, 0, 0, 0, 0, 0, False, given, "unchanged"
         )
@@ -179,7 +179,7 @@ class _ImportRun:
             files=tuple(self._with_counts(place, by_file, bad, strays) for place in range(len(self.found))),
             status="quarantined" if refused else "loaded",
             reasons=tuple(reasons) if refused else (),
-            unnumbered=sum(one.unnumbered for one in read),
+            unnumbered=sum(one.rows_without_number for one in read),
             unreadable_values=_unreadable_columns(read),
             notes=await store_staging.list_file_remarks(tx, staging_id),
             carried_over=0 if refused else await store_staging.count_retained_numbers(tx),
@@ -215,7 +215,7 @@ class _ImportRun:
     async def _rejected_repeats(self) -> dict[tuple[int, str], int]:
         if self.source.has_repeated_numbers:
             return {}
-        return await store_staging.reject_repeated_numbers(self.tx, self.staging_id)
+        return await store_staging.reject_repeated_numbers_returning_counts(self.tx, self.staging_id)
 
     async def _parts_named_by_mistake(
         self, parts: Mapping[str, FilledRowCounts], loaded: Mapping[str, ImportedPart], rows: int
@@ -240,7 +240,7 @@ class _ImportRun:
         region.
         """
         left: set[str] = set()
-        names = {one.facts.name for one in self.found}
+        names = {one.imported_file.name for one in self.found}
         for name, of_file in await store.list_file_names_and_parts(self.tx, self.source.code):
             there = of_file & parts.keys()
             if there and (name in names or 2 * len(there) > len(of_file)):
@@ -260,23 +260,27 @@ class _ImportRun:
         if covered and covered.keys() == loaded.keys() and source.canary_numbers:
             probes = sorted(source.canary_numbers)
             if not await store_staging.is_any_number_staged(tx, self.staging_id, probes):
-                missing = await store.list_existing_numbers(tx, source.code, probes)
+                missing = await store.list_currently_listed_numbers(tx, source.code, probes)
         numbers, gone = await store_staging.count_total_and_missing_numbers(
             tx, self.staging_id, source.code, list(covered)
         )
         first = await store_staging.list_rejected_rows(tx, self.staging_id, 1)
         return RegisterImportSummary(
-            refused=tuple(one.refused for one in read if one.refused),
+            refusal_reasons=tuple(one.refusal_reason for one in read if one.refusal_reason),
             rows=sum(fills["rows"] for fills in parts.values()),
             rejected_rows=bad,
-            first_rejected_row=(self.found[first[0].file].facts.name, first[0].line, first[0].reason)
+            first_rejected_row=(
+                self.found[first[0].file_position].imported_file.name,
+                first[0].line_number,
+                first[0].reason,
+            )
             if first
             else None,
             filled_counts_before={part: one.filled_counts for part, one in covered.items()},
             filled_counts_after=parts,
             number_count=numbers,
             missing_number_count=gone,
-            missing=missing,
+            missing_canary_numbers=missing,
             data_date=self.data_date,
             newest_data_date=max((one.data_as_of for one in covered.values()), default=None),
         )
@@ -289,7 +293,7 @@ class _ImportRun:
         strays: frozenset[str],
     ) -> ImportedFile:
         own = {part: fills["rows"] for part, fills in by_file.get(place, {}).items() if fills["rows"]}
-        facts = self.found[place].facts
+        facts = self.found[place].imported_file
         return replace(
             facts, parts=tuple(sorted(own.keys() - strays)), rows=sum(own.values()), quarantined=bad.get(place, 0)
         )

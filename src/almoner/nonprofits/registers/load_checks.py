@@ -29,10 +29,10 @@ class RegisterImportSummary:
     """The figures by which a load is checked.
 
     ``number_count``: how many numbers those parts have; ``missing_number_count``: how many of them are in no file.
-    ``missing``: loaded canary numbers, if the load replaces all parts and contains none of them.
+    ``missing_canary_numbers``: loaded canary numbers, if the load replaces all parts and contains none of them.
     """
 
-    refused: tuple[str, ...]
+    refusal_reasons: tuple[str, ...]
     rows: int
     rejected_rows: int
     first_rejected_row: tuple[str, int, str] | None
@@ -40,14 +40,14 @@ class RegisterImportSummary:
     filled_counts_after: Mapping[str, FilledRowCounts]
     number_count: int
     missing_number_count: int
-    missing: Collection[str]
+    missing_canary_numbers: Collection[str]
     data_date: datetime
     newest_data_date: datetime | None
 
 
 def quarantine_reasons(summary: RegisterImportSummary) -> list[str]:
     """Why a load must be quarantined; empty if it passes."""
-    found = list(summary.refused)
+    found = list(summary.refusal_reasons)
     if summary.rows == 0 and not found:
         found.append("the files hold no rows")
     if has_too_many_rejected_rows(summary.rows, summary.rejected_rows) and summary.first_rejected_row is not None:
@@ -63,8 +63,10 @@ def quarantine_reasons(summary: RegisterImportSummary) -> list[str]:
             summary.number_count, summary.missing_number_count
         )
         found += find_emptied_column_problems(summary.filled_counts_before, summary.filled_counts_after)
-    if summary.missing and summary.rows:
-        found.append(f"none of the numbers that are always in it is there ({', '.join(sorted(summary.missing)[:3])})")
+    if summary.missing_canary_numbers and summary.rows:
+        found.append(
+            f"none of the numbers that are always in it is there ({', '.join(sorted(summary.missing_canary_numbers)[:3])})"
+        )
     if summary.newest_data_date is not None and summary.data_date < summary.newest_data_date:
         found.append(
             f"the data are of {summary.data_date:%Y-%m-%d}, data of {summary.newest_data_date:%Y-%m-%d} are loaded "

@@ -84,7 +84,7 @@ async def apply_staged_import(
     relinked = await merges.replace_register_links_and_list_affected_numbers(
         tx, source.code, new_import.id, day, reported, silent
     )
-    await store.upsert_parts(tx, new_import, staged_parts)
+    await store.upsert_register_parts(tx, new_import, staged_parts)
     await store.update_source_dates(tx, source.code, registry_id)
     scope = await import_scope_of_parts(tx, doing, staged_parts)
     await merges.apply_register_links_to_organisations(tx, new_import.id, day, scope, relinked)
@@ -110,7 +110,7 @@ def _with_counts(
 
 async def import_scope_of_parts(tx: Tx, import_run: ImportRun, register_parts: Collection[str]) -> ImportScope:
     """The numbers and parts that a merge affected."""
-    if not import_run.looks_up_rows:
+    if not import_run.looks_up_single_rows:
         return ImportScope(import_run.registry_id, import_run.source, register_parts, None)
     numbers, changed_groups = await store_merge.list_changed_numbers_and_groups(tx)
     return ImportScope(import_run.registry_id, import_run.source, register_parts, numbers, changed_groups)

@@ -51,10 +51,10 @@ class AnotherImportInProgress(ImportRefused):
 class ProgressReporter:
     """Reports the progress of an import."""
 
-    bytes: int
-    report: ReportProgress | None
+    total_bytes: int
+    on_progress: ReportProgress | None
     clock_now: Callable[[], datetime]
-    rows: int = 0
+    rows_read: int = 0
     _started: datetime = field(init=False)
 
     def __post_init__(self) -> None:
@@ -62,17 +62,17 @@ class ProgressReporter:
 
     def report_bytes_read(self, bytes_read: int) -> None:
         """Report how many bytes of all files were read."""
-        self._report_progress("reading", _READING * (bytes_read / self.bytes if self.bytes else 1.0))
+        self._report_progress("reading", _READING * (bytes_read / self.total_bytes if self.total_bytes else 1.0))
 
     def report_apply_steps(self, steps_done: int, total_steps: int) -> None:
         """Report how many steps of the merge are done."""
         self._report_progress("merging", _READING + (1 - _READING) * steps_done / total_steps)
 
     def _report_progress(self, stage: Any, share: float) -> None:
-        if self.report is not None:
+        if self.on_progress is not None:
             elapsed = max((self.clock_now() - self._started).total_seconds(), 1e-6)
             left = domain.estimate_seconds_left(share, elapsed)
-            self.report(ImportProgress(stage, self.rows, self.rows / elapsed, share, left))
+            self.on_progress(ImportProgress(stage, self.rows_read, self.rows_read / elapsed, share, left))
 
 
 async def read_files_into_staging(
@@ -83,7 +83,7 @@ async def read_files_into_staging(
     on_progress: ReportProgress | None,
 ) -> tuple[UUID, ProgressReporter]:
     """Read all files that were not read before an interruption, as data of a day. Raises AnotherImportInProgress."""
-    hashes = [*(one.facts.sha256 for one in import_files), data_date.isoformat().encode()]
+    hashes = [*(one.imported_file.sha256 for one in import_files), data_date.isoformat().encode()]
     async with db.write() as tx:
         if (
             started := await store_staging.begin_or_resume_staging(
@@ -92,17 +92,19 @@ async def read_files_into_staging(
         ) is None:
             raise AnotherImportInProgress(source.code)
     staging_id, done = started
-    pace = ProgressReporter(sum(one.facts.bytes for one in import_files), on_progress, db.deployment.clock.real_now)
-    pace.rows = sum(one.rows for one in done)
+    pace = ProgressReporter(
+        sum(one.imported_file.bytes for one in import_files), on_progress, db.deployment.clock.real_now
+    )
+    pace.rows_read = sum(one.rows for one in done)
     known = {one.position for one in done}
     before = 0
     for place, together in _read_units(source, import_files):
         if place not in known:
             async with db.write() as tx:
-                if not await store_staging.lock_staging(tx, staging_id):
+                if not await store_staging.try_lock_staging(tx, staging_id):
                     raise AnotherImportInProgress(source.code)
                 await _ReadUnit(tx, source, together, place, data_date, pace, before).read(staging_id)
-        before += sum(one.facts.bytes for one in together)
+        before += sum(one.imported_file.bytes for one in together)
     return staging_id, pace
 
 
@@ -151,8 +153,8 @@ class _ReadUnit:
                 await store_staging.copy_staging_rows(self.tx, staging_id, _iterate_in_thread(self._records()))
         except ImportRefused as error:
             refused = str(error)
-            if not any(one.facts.name in refused for one in self.found):
-                refused = f"{self.found[0].facts.name}: {refused}"
+            if not any(one.imported_file.name in refused for one in self.found):
+                refused = f"{self.found[0].imported_file.name}: {refused}"
             self.rows, self.staged, self.unnumbered, self.filled, self.unreadable_values = 0, 0, 0, {}, {}
         read = FileReadResult(
             self.place, self.rows, self.staged, self.unnumbered, self._fills(), refused, self.unreadable_values
@@ -169,7 +171,7 @@ class _ReadUnit:
                 if (record := self._record(row, nth + _FIRST_ROW)) is not None:
                     self.staged += 1
                     yield record
-            self.pace.rows += self.rows % _ROWS_BETWEEN_REPORTS
+            self.pace.rows_read += self.rows % _ROWS_BETWEEN_REPORTS
 
     def _report_progress(self, opened: Sequence[OpenedImportFile]) -> None:
         self.pace.report_bytes_read(self.before + sum(file.bytes_read for file in opened))
@@ -179,47 +181,51 @@ class _ReadUnit:
             case RegisterEntry():
                 return self._entry(row, line)
             case UnreadableValue():
-                self._unread(row.column, row.file, row.line, row.example)
+                self._unread(row.column, row.file_position, row.line_number, row.redacted_value)
                 return None
             case RegisterFileRemark():
                 return records.build_remark_staging_row(row, self.place)
             case RejectedRow():
-                key = parse_number_key(self.source.registry_code, row.number) if row.number else None
-                return records.build_rejected_staging_row(row._replace(number=key or row.number), self.place + row.file)
+                key = parse_number_key(self.source.registry_code, row.number_key) if row.number_key else None
+                return records.build_rejected_staging_row(
+                    row._replace(number_key=key or row.number_key), self.place + row.file_position
+                )
             case RegisterLink():
                 if not self.source.lists_organisations:
                     self._count(_LINKS_PART, ("number",), ())
                 return records.build_link_staging_row(row, self.place, line)
             case RowWithoutNumber():
                 self.unnumbered += 1
-                return records.build_unnumbered_staging_row(row, self.place + row.file)
+                return records.build_unnumbered_staging_row(row, self.place + row.file_position)
 
     def _entry(self, row: RegisterEntry, line: int) -> tuple[Any, ...]:
         source = self.source
         row = domain.ignore_future_end(row, self.data_date)
-        if long := records.oversized_fields(row):
+        if long := records.find_oversized_fields(row):
             cleared: dict[str, Any] = dict.fromkeys(long)
             row = row._replace(**cleared)
             for member, text in long.items():
                 self._unread(member, 0, line, f"(a text of {len(text)} characters)")
         record = records.serialise_entry(row)
         new_id = self.tx.new_id() if source.lists_organisations else None
-        staged = records.build_staging_row(source.registry_code, row, record, new_id, self.place, line)
+        staged = records.build_staging_row_or_problem(source.registry_code, row, record, new_id, self.place, line)
         if isinstance(staged, str):
             number = row.number[: records.MAX_NUMBER_LENGTH]
             key = parse_number_key(source.registry_code, number) or number
-            return records.build_rejected_staging_row(RejectedRow(line, staged, number, number=key), self.place)
+            return records.build_rejected_staging_row(RejectedRow(line, staged, number, number_key=key), self.place)
         self._count(row.part, record.keys(), row.facts.keys())
         return staged
 
     def _unread(self, column: str, file: int, line: int, example: str) -> None:
-        domain.add_unreadable_values(self.unreadable_values, column, 1, [(self.found[file].facts.name, line, example)])
+        domain.add_unreadable_values(
+            self.unreadable_values, column, 1, [(self.found[file].imported_file.name, line, example)]
+        )
 
     def _count(self, part: str, members: Iterable[str], facts: Iterable[str]) -> None:
         """Count one more row of the part, with its filled columns."""
         self.rows += 1
         if self.rows % _ROWS_BETWEEN_REPORTS == 0:
-            self.pace.rows += _ROWS_BETWEEN_REPORTS
+            self.pace.rows_read += _ROWS_BETWEEN_REPORTS
         if (filled := self.filled.get(part)) is None:
             filled = self.filled[part] = (Counter(), Counter())
         filled[0].update(members)

@@ -95,7 +95,7 @@ def serialise_entry(entry: RegisterEntry) -> dict[str, Any]:
     return record
 
 
-def parse_record(register_part: str, record: Mapping[str, Any]) -> RegisterEntry:
+def parse_register_record(register_part: str, record: Mapping[str, Any]) -> RegisterEntry:
     """The entry that a stored record was built from. ``register_part``: the part of the register that lists it."""
     given = dict(record)
     if isinstance(dated := given.get("registration_date"), str):
@@ -103,13 +103,13 @@ def parse_record(register_part: str, record: Mapping[str, Any]) -> RegisterEntry
     return RegisterEntry(part=register_part, **given)
 
 
-def oversized_fields(entry: RegisterEntry) -> dict[str, str]:
+def find_oversized_fields(entry: RegisterEntry) -> dict[str, str]:
     """Optional members that are too long to index; they are omitted."""
     found = {field: getattr(entry, field) for field in _LONGEST_OPTIONAL}
     return {field: text for field, text in found.items() if text and len(text) > _LONGEST_OPTIONAL[field]}
 
 
-def build_staging_row(
+def build_staging_row_or_problem(
     registry_code: str,
     entry: RegisterEntry,
     record: Mapping[str, Any],
@@ -131,7 +131,7 @@ def build_staging_row(
     if new_id is None:
         return (None, file_position, line_number, key, entry.part, text.decode(), None, *_NO_BODY)
     parent = entry.parent_number
-    tags = activities.assign_tags_to_register_entry(registry_code, entry)
+    tags = activities.derive_tags_of_register_entry(registry_code, entry)
     others, description = " ".join(filter(None, (entry.secondary_name, *entry.other_names))), entry.description
     return (
         new_id,
@@ -170,16 +170,16 @@ def build_staging_row_from_record(
 
 def build_rejected_staging_row(row: RejectedRow, file_position: int) -> tuple[Any, ...]:
     """The staging row of a rejected row, with its number or name."""
-    part = None if row.lists else SUPPLEMENTARY
+    part = None if row.lists_organisation else SUPPLEMENTARY
     return (
         None,
         file_position,
-        row.line,
+        row.line_number,
         None,
         part,
         _without_nul(row.content),
         row.reason,
-        *_identity_columns(row.number, row.name),
+        *_identity_columns(row.number_key, row.organisation_name),
     )
 
 
@@ -193,12 +193,12 @@ def build_unnumbered_staging_row(row: RowWithoutNumber, file_position: int) -> t
     return (
         None,
         file_position,
-        row.line,
+        row.line_number,
         None,
         UNNUMBERED,
         "",
         "the row has no number",
-        *_identity_columns(None, row.name),
+        *_identity_columns(None, row.organisation_name),
     )
 
 

@@ -99,7 +99,7 @@ def _staged_record(tx: Tx, source: RegisterSource, registry_code: str, row: Any,
     record = row["record"]
     if not source.lists_organisations:
         return records.build_staging_row_from_record(row["number_key"], row["part"], record, line)
-    entry = records.parse_record(row["part"], record)
-    staged = records.build_staging_row(registry_code, entry, record, tx.new_id(), 0, line)
+    entry = records.parse_register_record(row["part"], record)
+    staged = records.build_staging_row_or_problem(registry_code, entry, record, tx.new_id(), 0, line)
     assert not isinstance(staged, str)  # it was stored before
     return staged

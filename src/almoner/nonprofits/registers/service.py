@@ -37,10 +37,10 @@ from almoner.platform.outbound.fetching import FetchedFile
 
 
 async def list_imports_page(
-    tx: Tx, source: str | None, status: str | None, before: UUID | None, limit: int
+    tx: Tx, source: str | None, status: str | None, before_id: UUID | None, limit: int
 ) -> list[RegisterImport]:
-    """Loads, newest first; ``before``: the last ID seen."""
-    return await store.list_imports_by_ids(tx, await store_status.list_import_ids(tx, source, status, before, limit))
+    """Loads, newest first; ``before_id``: the last ID seen."""
+    return await store.list_imports_by_ids(tx, await store_status.list_import_ids(tx, source, status, before_id, limit))
 
 
 async def decision_refusal_reason(tx: Tx, register_import: RegisterImport) -> str:

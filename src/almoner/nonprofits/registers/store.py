@@ -108,7 +108,7 @@ async def list_file_names_and_parts(tx: Tx, source: str) -> list[tuple[str, set[
     return [(row["name"], set(row["parts"])) for row in rows]
 
 
-async def list_existing_numbers(tx: Tx, source: str, number_keys: Iterable[str]) -> list[str]:
+async def list_currently_listed_numbers(tx: Tx, source: str, number_keys: Iterable[str]) -> list[str]:
     """The numbers among these that the source currently lists."""
     rows = await tx.fetch(
         """
@@ -125,10 +125,10 @@ async def insert_import(
     registry_id: UUID,
     register_import: RegisterImport,
     rejected_rows: Sequence[RejectedRow],
-    parts: Mapping[str, FilledRowCounts],
+    filled_counts_by_part: Mapping[str, FilledRowCounts],
     differences: QuarantinedDifferences | None = None,
 ) -> None:
-    """Store a load with its files and counts. ``parts``: their counts; none if quarantined."""
+    """Store a load with its files and counts. ``filled_counts_by_part``: their counts; none if quarantined."""
     await tx.execute(
         """
         insert into register_load (
@@ -163,7 +163,7 @@ async def insert_import(
     await _insert_files(tx, register_import, rejected_rows)
     await tx.executemany(
         "insert into register_load_part (load_id, part, rows, filled_counts) values ($1, $2, $3, $4)",
-        [(register_import.id, part, fills["rows"], fills) for part, fills in parts.items()],
+        [(register_import.id, part, fills["rows"], fills) for part, fills in filled_counts_by_part.items()],
     )
 
 
@@ -190,13 +190,21 @@ async def _insert_files(tx: Tx, register_import: RegisterImport, rejected_rows: 
     await tx.executemany(
         "insert into register_quarantine (load_id, file_name, line, reason, content) values ($1, $2, $3, $4, $5)",
         [
-            (register_import.id, register_import.files[row.file].name, row.line, row.reason, row.content)
+            (
+                register_import.id,
+                register_import.files[row.file_position].name,
+                row.line_number,
+                row.reason,
+                row.content,
+            )
             for row in rejected_rows
         ],
     )
 
 
-async def upsert_parts(tx: Tx, register_import: RegisterImport, parts: Mapping[str, FilledRowCounts]) -> None:
+async def upsert_register_parts(
+    tx: Tx, register_import: RegisterImport, filled_counts_by_part: Mapping[str, FilledRowCounts]
+) -> None:
     """Store the current load of each part."""
     await tx.execute(
         """
@@ -208,8 +216,8 @@ async def upsert_parts(tx: Tx, register_import: RegisterImport, parts: Mapping[s
         register_import.source,
         register_import.id,
         register_import.data_as_of,
-        list(parts),
-        [fills["rows"] for fills in parts.values()],
+        list(filled_counts_by_part),
+        [fills["rows"] for fills in filled_counts_by_part.values()],
     )
 
 
@@ -339,7 +347,7 @@ class StoredRejectedRow(NamedTuple):
     """A row of a register's file that could not be loaded."""
 
     file_name: str
-    line: int
+    line_number: int
     reason: str
     content: str
 

@@ -68,8 +68,8 @@ class ImportRun:
     registry_id: UUID
     import_id: UUID
     data_date: datetime
-    rows: str
-    looks_up_rows: bool
+    rows_sql: str
+    looks_up_single_rows: bool
     is_rollback: bool = False
 
 
@@ -289,7 +289,7 @@ async def insert_entries(tx: Tx, import_run: ImportRun) -> int:
     done = await tx.execute(
         f"""
         insert into register_entry (source, number_key, part, record, valid_from, load_id)
-        select $1, s.number_key, s.part, s.record::jsonb, $2, $3 from {import_run.rows}
+        select $1, s.number_key, s.part, s.record::jsonb, $2, $3 from {import_run.rows_sql}
         """,
         import_run.source,
         import_run.data_date,
@@ -304,7 +304,7 @@ async def insert_organisation_changes(tx: Tx, import_run: ImportRun) -> None:
         f"""
         insert into organisation_change (organisation_id, load_id, at, field, before, after)
         select o.id, $3, $4, told.field, told.before, told.after
-        from {import_run.rows} join organisation o on o.number_key = s.number_key
+        from {import_run.rows_sql} join organisation o on o.number_key = s.number_key
         cross join lateral (values {_HISTORY}) told (field, before, after)
         where o.registry_id = $1 and o.partner_id is null and {_OWN} and {_DIFFERS}
             and told.before is distinct from told.after
@@ -333,7 +333,7 @@ async def update_organisations(tx: Tx, import_run: ImportRun) -> None:
         f"""
         update organisation o set {_SET}, search_former = {former}, source = $2, last_seen = null, updated_at = $3,
             first_seen = least(o.first_seen, $4)
-        from {import_run.rows}
+        from {import_run.rows_sql}
         where o.registry_id = $1 and o.partner_id is null and o.number_key = s.number_key and {_OWN} and {_DIFFERS}
         """,
         import_run.registry_id,
@@ -350,8 +350,8 @@ async def insert_organisations(tx: Tx, import_run: ImportRun) -> None:
     """
     central = (
         "select null::text as group_key, null::uuid as id"
-        if import_run.looks_up_rows
-        else _CENTRAL.format(rows=import_run.rows)
+        if import_run.looks_up_single_rows
+        else _CENTRAL.format(rows=import_run.rows_sql)
     )
     await tx.execute(
         f"""
@@ -361,7 +361,7 @@ async def insert_organisations(tx: Tx, import_run: ImportRun) -> None:
         )
         select s.id, $1, g.country_code, s.number_key, {", ".join(map(_staged_value, _COLUMNS))},
             case when coalesce(s.usa_group_exempt, not s.is_branch_parent) then c.id end, $2, $3, $4, $4
-        from {import_run.rows}
+        from {import_run.rows_sql}
         join registry g on g.id = $1
         left join ({central}) c on c.group_key = s.group_key
         where not exists (

@@ -97,7 +97,7 @@ async def list_file_read_results(tx: Tx, staging_id: UUID) -> list[FileReadResul
     ]
 
 
-async def lock_staging(tx: Tx, staging_id: UUID) -> bool:
+async def try_lock_staging(tx: Tx, staging_id: UUID) -> bool:
     """Lock a reading; False if another process has locked or finished it."""
     try:
         held = await tx.fetchval("select true from register_reading where id = $1 for update nowait", staging_id)
@@ -125,9 +125,9 @@ async def insert_file_read_result(tx: Tx, staging_id: UUID, read_result: FileRea
         read_result.position,
         read_result.rows,
         read_result.staged_rows,
-        read_result.unnumbered,
+        read_result.rows_without_number,
         read_result.filled_counts,
-        read_result.refused,
+        read_result.refusal_reason,
         read_result.unreadable_values,
     )
 
@@ -143,7 +143,7 @@ async def tune_session_for_import(tx: Tx, staging_id: UUID, *, is_small_import: 
     await tx.execute("select analyze_staging($1)", staging_id)
 
 
-async def reject_repeated_numbers(tx: Tx, staging_id: UUID) -> dict[tuple[int, str], int]:
+async def reject_repeated_numbers_returning_counts(tx: Tx, staging_id: UUID) -> dict[tuple[int, str], int]:
     """Keep one row for each repeated number; returns the number of rejected rows by (file, part).
 
     Rows of active organisations come first, then the order in the file.
@@ -225,9 +225,11 @@ async def is_any_number_staged(tx: Tx, staging_id: UUID, number_keys: Sequence[s
     )
 
 
-async def list_parts_with_known_numbers(tx: Tx, staging_id: UUID, source: str, parts: Sequence[str]) -> set[str]:
+async def list_parts_with_known_numbers(
+    tx: Tx, staging_id: UUID, source: str, register_parts: Sequence[str]
+) -> set[str]:
     """The parts among these in which a known number was read."""
-    if not parts:
+    if not register_parts:
         return set()
     rows = await tx.fetch(
         f"""
@@ -236,7 +238,7 @@ async def list_parts_with_known_numbers(tx: Tx, staging_id: UUID, source: str, p
         where e.source = $1 and e.valid_to is null and e.part = any($2::text[])
         """,
         source,
-        list(parts),
+        list(register_parts),
     )
     return {row["part"] for row in rows}
 

@@ -36,9 +36,9 @@ async def list_source_freshness(tx: Tx) -> list[SourceFreshness]:
 
 
 async def list_import_ids(
-    tx: Tx, source: str | None, status: str | None, before: UUID | None, limit: int
+    tx: Tx, source: str | None, status: str | None, before_id: UUID | None, limit: int
 ) -> list[UUID]:
-    """List load IDs, newest first; ``before``: the last ID seen."""
+    """List load IDs, newest first; ``before_id``: the last ID seen."""
     rows = await tx.fetch(
         """
         select id from register_load
@@ -47,7 +47,7 @@ async def list_import_ids(
         """,
         source,
         status,
-        before or _LAST,
+        before_id or _LAST,
         limit,
     )
     return [row["id"] for row in rows]

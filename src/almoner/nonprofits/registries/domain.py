@@ -17,7 +17,7 @@ from almoner.nonprofits.registries.number_formats import (
     NUMBER_FORMATS,
     format_registry_number,
     normalise_stored_number,
-    number_keys_with_restored_zeros,
+    number_keys_with_restored_leading_zeros,
     parse_number_key,
     parse_org_id,
     possible_number_keys,
@@ -39,7 +39,7 @@ __all__ = [
     "missing_register_parts",
     "normalise_stored_number",
     "number_keys_one_typo_away",
-    "number_keys_with_restored_zeros",
+    "number_keys_with_restored_leading_zeros",
     "parse_number_key",
     "parse_org_id",
     "possible_number_keys",
@@ -57,7 +57,7 @@ class ImportedSource:
     """
 
     source: str
-    unverified: bool
+    is_format_unverified: bool
     data_as_of: datetime
 
 
@@ -78,9 +78,9 @@ class Registry:
     sources: tuple[ImportedSource, ...] = ()
 
     @property
-    def unverified(self) -> bool | None:
+    def has_only_unverified_sources(self) -> bool | None:
         """Whether no verified source lists its organisations; None if it is not loaded."""
-        return all(source.unverified for source in self.sources) if self.sources else None
+        return all(source.is_format_unverified for source in self.sources) if self.sources else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,15 +26,15 @@ class IdentifierCheck:
 
     ``key``: set whenever the format is right, so that it can be looked up despite a wrong check digit; ``written``: as
     the register writes it. ``reason``: a whole sentence; ``suggested_numbers``: possibly intended numbers.
-    ``format_known``: whether there was a format to check it against.
+    ``is_format_known``: whether there was a format to check it against.
     """
 
     verdict: Verdict
-    reason: str
-    key: str | None = None
-    formatted: str | None = None
+    explanation: str
+    number_key: str | None = None
+    formatted_number: str | None = None
     suggested_numbers: tuple[str, ...] = ()
-    format_known: bool = True
+    is_format_known: bool = True
 
 
 def check_registry_number(registry_code: str, number: str) -> IdentifierCheck:
@@ -59,7 +59,7 @@ def _check_declared(code: str, text: str) -> IdentifierCheck:
     if key is None:
         return IdentifierCheck("malformed", "There is no number, or the text is longer than any.")
     reason = "Almoner does not check the format of this register's numbers."
-    return IdentifierCheck("ok", reason, key, text.strip(), format_known=False)
+    return IdentifierCheck("ok", reason, key, text.strip(), is_format_known=False)
 
 
 def _warnings(code: str, text: str, key: str, *, agree: bool | None) -> Iterator[str]:

@@ -296,7 +296,7 @@ _LOST_ZEROS: Final = (
 """Registers whose numbers have leading zeros: (code, letters before the digits, width, pattern with or without)."""
 
 
-def number_keys_with_restored_zeros(text: str) -> list[str]:
+def number_keys_with_restored_leading_zeros(text: str) -> list[str]:
     """Number keys with the leading zeros that a spreadsheet may have removed; labels may stand before the number."""
     spelling = EnteredRegistrationNumber(text)
     if not spelling.is_plausible_number:

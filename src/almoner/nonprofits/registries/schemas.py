@@ -53,10 +53,10 @@ def registry_response(tx: Tx, registry: Registry) -> RegistryResponse:
         code=registry.code,
         country_code=registry.country_code,
         data_as_of=iso_timestamp_or_none(registry.data_as_of),
-        unverified=registry.unverified,
+        unverified=registry.has_only_unverified_sources,
         sources=[
             RegistrySourceResponse(
-                source=one.source, unverified=one.unverified, data_as_of=iso_timestamp(one.data_as_of)
+                source=one.source, unverified=one.is_format_unverified, data_as_of=iso_timestamp(one.data_as_of)
             )
             for one in registry.sources
         ],

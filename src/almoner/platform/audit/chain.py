@@ -87,9 +87,11 @@ select (select count(*) from linked) as linked, (select count(*) from moved) as 
 """
 
 
-def chained_hash(previous: bytes, sequence: int, position: int, mac: bytes, body: bytes) -> bytes:
+def compute_chained_hash(
+    previous_hash: bytes, chain_sequence: int, entry_position: int, mac: bytes, entry_bytes: bytes
+) -> bytes:
     """The chain hash of an entry: SHA-256 over the previous hash, its sequence and position, its MAC and its body."""
-    return sha256(previous + sequence.to_bytes(8) + position.to_bytes(8) + mac + body).digest()
+    return sha256(previous_hash + chain_sequence.to_bytes(8) + entry_position.to_bytes(8) + mac + entry_bytes).digest()
 
 
 class ChainBuilder:
@@ -181,7 +183,7 @@ async def _link_entries(tx: Tx, ends: dict[UUID, ChainHead], rows: Sequence[Reco
     for row in rows:
         end = ends[row["scope"]]
         end.sequence += 1
-        end.hash = chained_hash(
+        end.hash = compute_chained_hash(
             end.hash, end.sequence, row["position"], row["mac"], log.entry_from_row(row).authenticated_bytes()
         )
         moved[end.scope] = end
@@ -199,7 +201,7 @@ def _end_columns(vault: Vault, ends: Sequence[ChainHead]) -> tuple[list[UUID], l
         [end.scope for end in ends],
         [end.sequence for end in ends],
         [end.hash for end in ends],
-        [end.mac(vault) for end in ends],
+        [end.compute_mac(vault) for end in ends],
     )
 
 

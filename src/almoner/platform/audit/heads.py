@@ -42,7 +42,7 @@ class ChainHead:
     sequence: int
     hash: bytes
 
-    def mac(self, vault: Vault) -> bytes:
+    def compute_mac(self, vault: Vault) -> bytes:
         """A MAC that proves the service wrote this end: database access alone cannot forge it."""
         return vault.keyed_hash("audit-chain", self.scope.bytes + self.sequence.to_bytes(8) + self.hash)
 
@@ -78,7 +78,9 @@ class SignedHead:
     def to_exported_head(self, ids: RecordIdCodec) -> ExportedHead:
         """The head in the export format."""
         hash_, signature = self.hash.hex(), b64encode(self.signature).decode()
-        return ExportedHead(scope_name(ids, self.scope), self.sequence, hash_, self.signed_at.isoformat(), signature)
+        return ExportedHead(
+            audit_scope_name(ids, self.scope), self.sequence, hash_, self.signed_at.isoformat(), signature
+        )
 
     def has_valid_signature(self, ids: RecordIdCodec, public_key: Ed25519PublicKey) -> bool:
         """Whether the signature is valid for this key."""
@@ -89,7 +91,7 @@ class SignedHead:
         return True
 
 
-class ExportFailed(Exception):
+class AuditHeadExportFailed(Exception):
     """The export folder could not be written to. Not an OSError, which would mean that the database is unavailable."""
 
 
@@ -97,12 +99,12 @@ class UnreadableExportedHeads(Exception):
     """A file of exported heads cannot be read."""
 
 
-def scope_name(ids: RecordIdCodec, scope: UUID) -> str:
+def audit_scope_name(ids: RecordIdCodec, scope: UUID) -> str:
     """The external name of a scope: its partner's text ID, or ``deployment``."""
     return _DEPLOYMENT_NAME if scope == DEPLOYMENT else ids.encode("partner", scope)
 
 
-def scope_from_name(ids: RecordIdCodec, name_: str) -> UUID | None:
+def audit_scope_from_name(ids: RecordIdCodec, name_: str) -> UUID | None:
     """The scope with this external name."""
     return DEPLOYMENT if name_ == _DEPLOYMENT_NAME else ids.decode("partner", name_)
 
@@ -133,11 +135,11 @@ async def next_signing_at(tx: Tx) -> datetime | None:
     return moment
 
 
-async def sign_grown_chain_heads(tx: Tx, limit: int = 1000) -> int:
+async def sign_heads_of_grown_chains(tx: Tx, limit: int = 1000) -> int:
     """Sign the heads of chains that grew; returns how many. Forged ends are not signed."""
     rows = await tx.fetch(f"{_UNSIGNED_ENDS} order by scope limit $1", limit)
     ends = [(ChainHead(row["scope"], row["last_sequence"], row["last_hash"]), row["mac"]) for row in rows]
-    genuine = [end for end, mac in ends if end.mac(tx.vault) == mac]
+    genuine = [end for end, mac in ends if end.compute_mac(tx.vault) == mac]
     await sign_chain_heads(tx, genuine)
     return len(genuine)
 
@@ -165,7 +167,7 @@ async def next_export_at(tx: Tx) -> datetime | None:
 
 
 async def export_signed_chain_heads(tx: Tx, folder: Path) -> int:
-    """Append signed heads to the files of the export folder; returns how many. Raises ExportFailed.
+    """Append signed heads to the files of the export folder; returns how many. Raises AuditHeadExportFailed.
 
     A head is marked as exported after its line is on disk: after a failure in between the same line is written again.
     An unreleased copy of the database writes nothing.
@@ -181,7 +183,7 @@ async def export_signed_chain_heads(tx: Tx, folder: Path) -> int:
     try:
         await asyncio.to_thread(append_exported_heads, folder, tx.ids, heads)
     except OSError as error:
-        raise ExportFailed(
+        raise AuditHeadExportFailed(
             f"Signed heads cannot be written to {folder} ({error}): see docs/runbooks/audit.md"
         ) from error
     await tx.executemany(
@@ -196,7 +198,7 @@ def append_exported_heads(folder: Path, ids: RecordIdCodec, heads: Sequence[Sign
     folder.mkdir(parents=True, exist_ok=True)
     for scope, of_scope in groupby(heads, key=lambda head: head.scope):
         lines = b"".join(msgspec.json.encode(head.to_exported_head(ids)) + b"\n" for head in of_scope)
-        with (folder / (scope_name(ids, scope) + SUFFIX)).open("a+b") as file:
+        with (folder / (audit_scope_name(ids, scope) + SUFFIX)).open("a+b") as file:
             _drop_torn_line(file.fileno())
             file.write(lines)
             file.flush()
@@ -213,7 +215,7 @@ def _drop_torn_line(number: int) -> None:
 
 def read_exported_heads(folder: Path, ids: RecordIdCodec, scope: UUID) -> list[SignedHead]:
     """The exported heads of a scope by position; empty without a file. Raises UnreadableExportedHeads, OSError."""
-    file = folder / (scope_name(ids, scope) + SUFFIX)
+    file = folder / (audit_scope_name(ids, scope) + SUFFIX)
     found: set[SignedHead] = set()
     try:
         with file.open("rb") as lines:
@@ -227,7 +229,7 @@ def read_exported_heads(folder: Path, ids: RecordIdCodec, scope: UUID) -> list[S
 def _parse_head(ids: RecordIdCodec, text: bytes, where: str) -> SignedHead:
     try:
         line = _lines.decode(text)
-        scope = scope_from_name(ids, line.scope)
+        scope = audit_scope_from_name(ids, line.scope)
         if scope is None:
             raise ValueError(line.scope)
         moment = datetime.fromisoformat(line.signed_at)
@@ -238,7 +240,7 @@ def _parse_head(ids: RecordIdCodec, text: bytes, where: str) -> SignedHead:
 
 def list_exported_scopes(folder: Path, ids: RecordIdCodec) -> Iterable[UUID]:
     """The scopes that have a file in the export folder."""
-    found = (scope_from_name(ids, file.name.removesuffix(SUFFIX)) for file in folder.glob(f"*{SUFFIX}"))
+    found = (audit_scope_from_name(ids, file.name.removesuffix(SUFFIX)) for file in folder.glob(f"*{SUFFIX}"))
     return [scope for scope in found if scope is not None]
 
 
@@ -253,7 +255,7 @@ async def list_stored_heads(tx: Tx, scope: UUID) -> list[SignedHead]:
 
 
 tasks: Final = TaskRegistry()
-tasks.add_periodic_job("audit.sign", next_signing_at, sign_grown_chain_heads, period=_EVERY)
+tasks.add_periodic_job("audit.sign", next_signing_at, sign_heads_of_grown_chains, period=_EVERY)
 tasks.add_periodic_job(
     "audit.erase_addresses", log.next_ip_erasure_at, log.erase_ip_addresses, period=timedelta(days=1)
 )

@@ -74,14 +74,14 @@ def encode_authenticated_fields(*written: object) -> bytes:
     return _encode(written)
 
 
-def ip_address_hash(vault: Vault, entry_id: UUID, ip_address: str) -> bytes:
+def hash_ip_address(vault: Vault, entry_id: UUID, ip_address: str) -> bytes:
     """A keyed digest of a network address, different in each entry."""
     return vault.keyed_hash("audit-address", entry_id.bytes + ip_address.encode())
 
 
-def entry_mac(vault: Vault, body: bytes) -> bytes:
+def compute_entry_mac(vault: Vault, entry_bytes: bytes) -> bytes:
     """A MAC that proves the service wrote the entry."""
-    return vault.keyed_hash("audit-entry", body)
+    return vault.keyed_hash("audit-entry", entry_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +97,12 @@ class AuditEntryContext:
     def build_entry_row(self, tx: Tx, subject: str, details: Details | None = None) -> tuple[object, ...]:
         """The column values of a new entry."""
         entry_id, address, vault = tx.new_id(), self.ip_address or None, tx.vault
-        digest = ip_address_hash(vault, entry_id, address) if address else None
+        digest = hash_ip_address(vault, entry_id, address) if address else None
         who_and_what = (self.actor.kind, self.actor.id, self.action, subject)
         body = encode_authenticated_fields(
             entry_id, self.scope, tx.now, *who_and_what, digest, self.request_id, details
         )
-        about = (address, digest, self.request_id, details, entry_mac(vault, body))
+        about = (address, digest, self.request_id, details, compute_entry_mac(vault, body))
         return (entry_id, self.scope, tx.now, *who_and_what, *about)
 
 
@@ -211,9 +211,9 @@ def list_entries_sql(*, filter_by_actor: bool, filter_by_action: bool) -> str:
 
 
 async def list_entries_about_record(
-    tx: Tx, scope: UUID, action: str, subject: str, record_id: UUID, limit: int
+    tx: Tx, scope: UUID, action: str, record_text_id: str, record_id: UUID, limit: int
 ) -> list[AuditEntry]:
-    """The last entries of one action on a record, oldest first. ``subject``: the record's text ID.
+    """The last entries of one action on a record, oldest first. ``record_text_id``: the record's text ID.
 
     ``record_id``: entries that are older than the record are not searched.
     """
@@ -222,7 +222,7 @@ async def list_entries_about_record(
         "order by id desc limit $5",
         scope,
         action,
-        subject,
+        record_text_id,
         record_id,
         limit,
     )
@@ -283,9 +283,9 @@ where scope = $1 and subject = $2 and subject ~ '(^|_)(member|operator)_' order 
 """
 
 
-async def list_entries_about_person(tx: Tx, scope: UUID, person: str, limit: int = 50) -> list[AuditEntry]:
-    """Audit entries about a member or operator, newest first. ``person``: the text ID."""
-    return [entry_from_row(row) for row in await tx.fetch(ABOUT_PERSON, scope, person, limit)]
+async def list_entries_about_person(tx: Tx, scope: UUID, person_text_id: str, limit: int = 50) -> list[AuditEntry]:
+    """Audit entries about a member or operator, newest first. ``person_text_id``: the text ID."""
+    return [entry_from_row(row) for row in await tx.fetch(ABOUT_PERSON, scope, person_text_id, limit)]
 
 
 async def next_ip_erasure_at(tx: Tx) -> datetime | None:

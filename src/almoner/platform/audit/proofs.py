@@ -46,7 +46,7 @@ async def verify_and_store_chain(
     """Verify one chain from its first entry, and store the result. ``folder``: of exported heads."""
     exported = await asyncio.to_thread(folder.is_dir)
     proof = await verification.verify_chain(context.db, job.details.scope, folder if exported else None)
-    broken = None if proof.broken is None else str(proof.broken)
+    broken = None if proof.chain_error is None else str(proof.chain_error)
     if broken is None and proof.signed_head_count and not exported:
         broken = f"there are no exported heads in {folder}: what was deleted at the end cannot be seen"
     async with context.db.write() as tx:

@@ -14,7 +14,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform.audit import heads, log
-from almoner.platform.audit.chain import COLUMNS, GENESIS, IN_ORDER, chained_hash
+from almoner.platform.audit.chain import COLUMNS, GENESIS, IN_ORDER, compute_chained_hash
 from almoner.platform.audit.heads import ChainHead, SignedHead, UnreadableExportedHeads
 from almoner.platform.database.transactions import Database, Tx
 
@@ -63,10 +63,10 @@ class ChainVerification:
 
     scope: UUID
     entry_count: int = 0
-    head: bytes = GENESIS
+    head_hash: bytes = GENESIS
     signed_head_count: int = 0
     unchained_entry_count: int = 0
-    broken: AuditChainBroken | None = None
+    chain_error: AuditChainBroken | None = None
 
 
 async def list_audit_scopes(db: Database, export_folder: Path | None) -> list[UUID]:
@@ -96,9 +96,9 @@ async def verify_chain(
         if fail_if_missing and not walk.proof.entry_count:
             raise AuditChainBroken(None, "the whole chain is missing, or was never started")
     except AuditChainBroken as broken:
-        walk.proof.broken = broken
+        walk.proof.chain_error = broken
     except UnreadableExportedHeads as unreadable:
-        walk.proof.broken = AuditChainBroken(None, str(unreadable))
+        walk.proof.chain_error = AuditChainBroken(None, str(unreadable))
     return walk.proof
 
 
@@ -156,7 +156,7 @@ class _ChainWalk:
         if row is None:
             return None
         end = ChainHead(row["scope"], row["last_sequence"], row["last_hash"])
-        if end.mac(self._vault) != row["mac"]:
+        if end.compute_mac(self._vault) != row["mac"]:
             raise AuditChainBroken(None, f"the recorded end of the chain (entry {end.sequence:,}) was edited")
         return end
 
@@ -169,15 +169,15 @@ class _ChainWalk:
                 expected, f"deleted, up to entry {sequence - 1:,}" if sequence > expected else "inserted"
             )
         body = self._verify_mac(row, sequence)
-        proof.head = chained_hash(proof.head, sequence, row["position"], row["mac"], body)
-        if proof.head != row["hash"]:
+        proof.head_hash = compute_chained_hash(proof.head_hash, sequence, row["position"], row["mac"], body)
+        if proof.head_hash != row["hash"]:
             raise AuditChainBroken(sequence, "reordered: the entry was moved, or the entry before it was replaced")
         proof.entry_count = sequence
-        if started is not None and sequence == started.sequence and started.hash != proof.head:
+        if started is not None and sequence == started.sequence and started.hash != proof.head_hash:
             raise AuditChainBroken(sequence, "does not match the recorded end of the chain")
         while self._heads and self._heads[0].sequence == sequence:
             signed = self._heads.pop(0)
-            if signed.hash != proof.head:
+            if signed.hash != proof.head_hash:
                 raise AuditChainBroken(
                     sequence,
                     f"does not match the head signed at {signed.signed_at:%Y-%m-%d %H:%M}: "
@@ -188,10 +188,10 @@ class _ChainWalk:
         """The body of an entry, checked against its MAC."""
         entry = log.entry_from_row(row)
         body = entry.authenticated_bytes()
-        if log.entry_mac(self._vault, body) != row["mac"]:
+        if log.compute_entry_mac(self._vault, body) != row["mac"]:
             raise AuditChainBroken(sequence, f"edited or inserted ({entry.action}, {entry.id})")
         if entry.ip_address is not None:
-            if log.ip_address_hash(self._vault, entry.id, entry.ip_address) != entry.hashed_ip_address:
+            if log.hash_ip_address(self._vault, entry.id, entry.ip_address) != entry.hashed_ip_address:
                 raise AuditChainBroken(sequence, f"the address was edited ({entry.action}, {entry.id})")
         elif (
             entry.hashed_ip_address is not None

@@ -14,7 +14,7 @@ _RELEASE_SHARE: Final = 4
 BallastStep = Literal["create", "remove"]
 
 
-def next_ballast_step(free_bytes: int, reserved_bytes: int, *, ballast_exists: bool) -> BallastStep | None:
+def next_ballast_file_step(free_bytes: int, reserved_bytes: int, *, ballast_exists: bool) -> BallastStep | None:
     """Whether to create or remove the reserve file, given the free and reserved bytes; None for neither.
 
     It is created only if enough space stays free, and removed when a quarter of the reserve is left. A small reserve
@@ -26,7 +26,7 @@ def next_ballast_step(free_bytes: int, reserved_bytes: int, *, ballast_exists: b
     return "create" if wanted and free_bytes >= reserved_bytes * RESUME_FACTOR + BALLAST_BYTES else None
 
 
-def has_ballast(folder: Path) -> bool:
+def has_ballast_file(folder: Path) -> bool:
     """Whether the reserve file exists in full size."""
     with suppress(FileNotFoundError):
         return (folder / FILE).stat().st_size >= BALLAST_BYTES
@@ -48,7 +48,7 @@ def create_ballast_file(folder: Path) -> None:
         raise
 
 
-def remove_ballast(folder: Path) -> bool:
+def remove_ballast_file(folder: Path) -> bool:
     """Delete the reserve file; False if there was none."""
     file = folder / FILE
     there = file.exists()

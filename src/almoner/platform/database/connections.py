@@ -103,14 +103,14 @@ class ConnectionPool:
         Raises ConnectionUnavailable if the server closed the connection meanwhile.
         """
         if error is None and not self._closing:
-            self.release(connection, fair_share_client)
+            self.return_healthy_connection(connection, fair_share_client)
             return
         lost = isinstance(error, asyncpg.InterfaceError) and not _is_open(connection)
-        self.return_after_error(connection, fair_share_client)
+        self.return_failed_connection(connection, fair_share_client)
         if lost:  # not a misuse: the server closed the connection, so the transaction cannot continue
             raise ConnectionUnavailable("the connection to the database was lost") from error
 
-    def release(self, connection: "Held", fair_share_client: FairShareClient | None = None) -> None:
+    def return_healthy_connection(self, connection: "Held", fair_share_client: FairShareClient | None = None) -> None:
         """Return a healthy connection for reuse; close the one that was idle for too long, or is too old."""
         now = time.monotonic()
         if now - self._opened[connection] > self._life_seconds:
@@ -121,7 +121,7 @@ class ConnectionPool:
         if now - self._idle[0][1] > self._idle_seconds:
             self._run(self._close(self._idle.pop(0)[0]))
 
-    def return_after_error(self, connection: "Held", fair_share_client: FairShareClient | None = None) -> None:
+    def return_failed_connection(self, connection: "Held", fair_share_client: FairShareClient | None = None) -> None:
         """Return a connection after an error; asyncpg checks or closes it."""
         self._run(self._discard(connection, fair_share_client))
 

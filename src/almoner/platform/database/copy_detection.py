@@ -19,7 +19,7 @@ from uuid import UUID, uuid4
 
 from asyncpg import Record
 
-from almoner.platform.database.identity import UnreleasedCopyNotice, deployment_blob_key_suffix
+from almoner.platform.database.identity import DatabaseCopyNotice, deployment_blob_key_suffix
 from almoner.platform.database.postgres import EMBEDDED
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.files.storage import DeploymentRecordStore, StorageUnavailable
@@ -146,7 +146,7 @@ def classify_database(
 
 
 @dataclass(frozen=True, slots=True)
-class CopyFinding:
+class DatabaseCopyCheckResult:
     """The result of inspecting a database. ``storage_error``: why the storage could not be read."""
 
     claim: DeploymentClaim | None
@@ -156,7 +156,9 @@ class CopyFinding:
     storage_error: Exception | None
 
 
-async def detect_database_copy(db: Database, deployment_records: DeploymentRecordStore, address: str) -> CopyFinding:
+async def detect_database_copy(
+    db: Database, deployment_records: DeploymentRecordStore, address: str
+) -> DatabaseCopyCheckResult:
     """Inspect whether the database is a copy, without changing anything."""
     async with db.read() as tx:
         claim = await find_deployment_claim(tx)
@@ -167,7 +169,7 @@ async def detect_database_copy(db: Database, deployment_records: DeploymentRecor
     verdict = classify_database(claim, server, outside, others)
     if claim is not None and claim.proves_database_is_original(server, real_now):
         verdict = "same"
-    return CopyFinding(claim, server, outside, verdict, away)
+    return DatabaseCopyCheckResult(claim, server, outside, verdict, away)
 
 
 async def _read_marks(
@@ -185,36 +187,42 @@ async def _read_marks(
 
 async def detect_database_copy_for_command(
     db: Database, deployment_records: DeploymentRecordStore, dsn: str
-) -> CopyFinding:
+) -> DatabaseCopyCheckResult:
     """Inspect the database for a CLI command, and set the process's deployment identity."""
     found = await detect_database_copy(db, deployment_records, server_address(dsn))
     if found.verdict not in LIVE_VERDICTS:
         since = found.claim.copy_detected_at if found.claim is not None else None
-        db.deployment.identity.copy = UnreleasedCopyNotice(found.verdict, since or db.deployment.clock.real_now())
+        db.deployment.identity.copy = DatabaseCopyNotice(found.verdict, since or db.deployment.clock.real_now())
     elif found.claim is not None:
         db.deployment.identity.act_as_deployment(found.claim.id, found.claim.storage_marks)
     return found
 
 
-async def release_copy(tx: Tx, copy_finding: CopyFinding, *, takes_over_files: bool) -> DeploymentClaim:
+async def release_database_copy(
+    tx: Tx, copy_check_result: DatabaseCopyCheckResult, *, takes_over_files: bool
+) -> DeploymentClaim:
     """Make a copy an independent deployment. ``takes_over_files``: it also owns the original's files."""
-    stored = list(copy_finding.claim.storage_marks) if copy_finding.claim is not None and takes_over_files else []
+    stored = (
+        list(copy_check_result.claim.storage_marks) if copy_check_result.claim is not None and takes_over_files else []
+    )
     await tx.execute("delete from deployment")
-    claim = await insert_deployment_claim(tx, copy_finding.server, stored)
+    claim = await insert_deployment_claim(tx, copy_check_result.server, stored)
     assert claim is not None
     return claim
 
 
 async def supersede_former_deployment(
-    deployment_records: DeploymentRecordStore, former: DeploymentClaim, stored_generation: DeploymentGeneration | None
+    deployment_records: DeploymentRecordStore,
+    former_claim: DeploymentClaim,
+    stored_generation: DeploymentGeneration | None,
 ) -> None:
     """Mark the original deployment as taken over, so that it stops wherever it is started.
 
     Raises StorageUnavailable.
     """
-    number = max(former.generation, stored_generation.number if stored_generation else 0) + _FAR
+    number = max(former_claim.generation, stored_generation.number if stored_generation else 0) + _FAR
     await deployment_records.write_deployment_record(
-        str(former.id), DeploymentGeneration(number, uuid4(), former.generation_at).to_bytes()
+        str(former_claim.id), DeploymentGeneration(number, uuid4(), former_claim.generation_at).to_bytes()
     )
 
 
@@ -318,7 +326,7 @@ async def increment_generation(tx: Tx, claim: DeploymentClaim, server: ServerSta
     return None if row is None else _claim_from_row(row)
 
 
-async def record_detected_copy(tx: Tx, claim: DeploymentClaim, reason: str) -> None:
+async def record_detected_database_copy(tx: Tx, claim: DeploymentClaim, reason: str) -> None:
     """Mark the database as a copy until an operator releases it."""
     await tx.execute(
         """

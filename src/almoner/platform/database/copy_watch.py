@@ -6,7 +6,7 @@ from typing import Final
 
 from almoner.platform.database import copy_detection
 from almoner.platform.database.copy_detection import DeploymentClaim, DeploymentGeneration, ServerState
-from almoner.platform.database.identity import ADVICE, DeploymentIdentity, UnreleasedCopyNotice, UnreleasedDatabaseCopy
+from almoner.platform.database.identity import ADVICE, DatabaseCopyNotice, DeploymentIdentity, UnreleasedDatabaseCopy
 from almoner.platform.database.transactions import Database
 from almoner.platform.files.storage import DeploymentRecordStore, StorageUnavailable
 from almoner.platform.jobs.wakeup import wait_until_set
@@ -131,16 +131,16 @@ class DatabaseCopyMonitor:
         since = (
             claim.copy_detected_at
             if claim is not None and claim.copy_detected_at
-            else known.since
+            else known.detected_at
             if known
             else real_now
         )
-        self._identity.copy, self._identity.awaits_promotion = UnreleasedCopyNotice(reason, since), False
+        self._identity.copy, self._identity.awaits_promotion = DatabaseCopyNotice(reason, since), False
         self._telemetry.unreleased_copy.set(1)
         self._log_copy()
         if claim is not None and claim.copy_reason != reason:
             async with self._db.write() as tx:
-                await copy_detection.record_detected_copy(tx, claim, reason)
+                await copy_detection.record_detected_database_copy(tx, claim, reason)
 
     def _log_copy(self) -> None:
         """Log the copy once, and then every hour."""
@@ -150,7 +150,7 @@ class DatabaseCopyMonitor:
         elif self._reported is None or real_now - self._reported >= _TELL_AGAIN:
             self._reported = real_now
             self._telemetry.log(
-                "unreleased_copy", real_now, level="error", why=copy.reason, since=copy.since, advice=ADVICE
+                "unreleased_copy", real_now, level="error", why=copy.reason, since=copy.detected_at, advice=ADVICE
             )
 
     def _real_now(self) -> datetime:

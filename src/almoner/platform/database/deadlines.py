@@ -19,13 +19,13 @@ class Deadlines:
     """The deadlines of tasks of one event loop."""
 
     def __init__(self, error: type[TimeoutError] = TimeoutError) -> None:
-        """``error``: what ``run`` raises."""
+        """``error``: what ``run_with_timeout`` raises."""
         self._error = error
         self._ends: dict[asyncio.Task[Any], float] = {}
         self._overdue: dict[asyncio.Task[Any], int] = {}  # with the number of earlier cancellations
         self._looking = False
 
-    async def run(self, work: Awaitable[_Result], seconds: float) -> _Result:
+    async def run_with_timeout(self, work: Awaitable[_Result], seconds: float) -> _Result:
         """Await ``work``. Raises TimeoutError, or the given error, if it takes longer than ``seconds``."""
         task = asyncio.current_task()
         assert task is not None

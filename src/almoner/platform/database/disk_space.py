@@ -28,7 +28,7 @@ class DiskSpaceLow(ServiceUnavailable):
     message = "Changes cannot be saved because the disk is nearly full; reads still work; try again later"
 
 
-def refuse_writes_when_low(*, enabled: bool = True) -> ContextValue[bool]:
+def refuse_writes_when_disk_low(*, enabled: bool = True) -> ContextValue[bool]:
     """Inside this block, writes are refused while disk space is low."""
     return ContextValue(_refusable, enabled)
 
@@ -84,6 +84,6 @@ class DiskSpace:
         return f"{self.free.free_bytes // MEBIBYTE:,} MB{inodes}"
 
     def ensure_writable(self) -> None:
-        """Raises DiskSpaceLow inside ``refuse_writes_when_low`` while disk space is low."""
+        """Raises DiskSpaceLow inside ``refuse_writes_when_disk_low`` while disk space is low."""
         if self.low_since is not None and _refusable.get():
             raise DiskSpaceLow

@@ -77,10 +77,12 @@ class FairQueue:
         self._free -= 1
         return True
 
-    async def acquire_slot(self, fair_share_client: FairShareClient | None, patience: float | None = None) -> None:
+    async def acquire_slot(
+        self, fair_share_client: FairShareClient | None, max_wait_seconds: float | None = None
+    ) -> None:
         """Acquire a slot, waiting for it.
 
-        Raises QueueFull if too many wait, and TimeoutError after ``patience`` seconds.
+        Raises QueueFull if too many wait, and TimeoutError after ``max_wait_seconds`` seconds.
         """
         if self.try_acquire_slot(fair_share_client):
             return
@@ -90,7 +92,7 @@ class FairQueue:
         key, waiter = _key_of(fair_share_client), (next(self._arrivals), turn)
         self._waiting.setdefault(key, deque()).append(waiter)
         self._waiting_count += 1
-        timer = None if patience is None else loop.call_later(patience, _end_wait, turn)
+        timer = None if max_wait_seconds is None else loop.call_later(max_wait_seconds, _end_wait, turn)
         try:
             await turn
         except BaseException:

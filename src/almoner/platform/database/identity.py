@@ -35,11 +35,11 @@ class UnreleasedDatabaseCopy(ServiceUnavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class UnreleasedCopyNotice:
+class DatabaseCopyNotice:
     """Why the database is considered a copy, and since when."""
 
     reason: str
-    since: datetime
+    detected_at: datetime
 
     @property
     def message(self) -> str:
@@ -57,7 +57,7 @@ class DeploymentIdentity:
     def __init__(self) -> None:
         self.id: UUID | None = None
         self.storage_marks: frozenset[str] = frozenset({_UNCLAIMED})
-        self.copy: UnreleasedCopyNotice | None = None
+        self.copy: DatabaseCopyNotice | None = None
         self.awaits_promotion = False
 
     def act_as_deployment(self, deployment_id: UUID, blob_key_suffixes: Iterable[str]) -> None:

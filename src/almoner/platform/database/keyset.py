@@ -39,7 +39,7 @@ async def list_rows_after_id(
     return await tx.fetch(sql, *where.values)
 
 
-async def count_up_to(tx: Tx, table: str, where: SqlConditions, max_count: int) -> int:
+async def count_rows_up_to(tx: Tx, table: str, where: SqlConditions, max_count: int) -> int:
     """Count matching rows up to ``max_count``, and one more if there are more."""
     counted = f"select from {table} where {where.sql or 'true'} order by id limit {int(max_count) + 1}"
     sql = f"select count(*)::int from ({counted}) found"

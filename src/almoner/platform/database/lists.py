@@ -34,11 +34,11 @@ class SortKey:
 
     column: str
     type: str
-    sql: str = "{}"
+    sql_template: str = "{}"
 
     def sort_sql(self, column_or_placeholder: str) -> str:
         """The sort expression for a column or placeholder, in SQL."""
-        return self.sql.format(column_or_placeholder)
+        return self.sql_template.format(column_or_placeholder)
 
 
 _SORTED: Final = """

@@ -29,9 +29,9 @@ from almoner.platform.database.programs import (
     DiskFull,
     OsAccount,
     PostgresPrograms,
+    build_database_unavailable_error,
     find_failure_cause,
     make_world_readable,
-    unavailable_error,
 )
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability import memory
@@ -96,7 +96,7 @@ class PostgresServer:
 
 
 @contextmanager
-def running_server(data_dir: Path, programs_folder: Path | None = None) -> Iterator[PostgresServer]:
+def run_embedded_server(data_dir: Path, programs_folder: Path | None = None) -> Iterator[PostgresServer]:
     """The embedded server of a data folder, created and started if necessary, for the time of a block.
 
     Any number of processes may be inside at once; the last one to leave stops the server. Raises DatabaseUnavailable.
@@ -105,14 +105,14 @@ def running_server(data_dir: Path, programs_folder: Path | None = None) -> Itera
         cluster = Cluster.locate(data_dir, programs_folder)
         users = cluster.start_or_attach_and_lock_usage()
     except OSError as error:
-        raise unavailable_error(data_dir, f"{error.strerror}: {error.filename}") from error
+        raise build_database_unavailable_error(data_dir, f"{error.strerror}: {error.filename}") from error
     try:
         yield cluster.describe_running_server()
     finally:
         cluster.stop_if_unused(users)
 
 
-async def keep_server_running(
+async def keep_embedded_server_running(
     data_dir: Path, programs_folder: Path | None, stop: asyncio.Event, reserved_bytes: int = 0
 ) -> None:
     """Restart the embedded server whenever it ends, until ``stop`` is set.
@@ -125,7 +125,7 @@ async def keep_server_running(
     attempts, full = 0, False
     while not stop.is_set():
         try:
-            await asyncio.to_thread(cluster.maintain_ballast, reserved_bytes)
+            await asyncio.to_thread(cluster.maintain_ballast_file, reserved_bytes)
             if await asyncio.to_thread(cluster.restart_if_ended, sockets):
                 _log.warning("The embedded PostgreSQL had ended and was started again")
             attempts, full = 0, False
@@ -202,7 +202,7 @@ class Cluster:
     @property
     def data_folder(self) -> Path:
         """PostgreSQL's data directory for this major version."""
-        return self.cluster_folder / f"pg{self.programs.major}"
+        return self.cluster_folder / f"pg{self.programs.major_version}"
 
     @property
     def log_file(self) -> Path:
@@ -231,9 +231,11 @@ class Cluster:
                     )
                 return ended
         except OSError as error:  # a full disk also refuses our own files
-            raise unavailable_error(self.cluster_folder, f"{error.strerror}: {error.filename}") from error
+            raise build_database_unavailable_error(
+                self.cluster_folder, f"{error.strerror}: {error.filename}"
+            ) from error
 
-    def maintain_ballast(self, reserved_bytes: int) -> None:
+    def maintain_ballast_file(self, reserved_bytes: int) -> None:
         """Create or remove the reserve file as needed."""
         with suppress(OSError):
             if self._next_ballast_step(reserved_bytes) is None:
@@ -243,13 +245,15 @@ class Cluster:
                 if step == "create":
                     ballast.create_ballast_file(self.cluster_folder)
                     _log.info("Created the ballast file, %d MB, for a full disk", ballast.BALLAST_BYTES // MEBIBYTE)
-                elif step == "remove" and ballast.remove_ballast(self.cluster_folder):
+                elif step == "remove" and ballast.remove_ballast_file(self.cluster_folder):
                     _log.warning("Removed the ballast file, %d MB", ballast.BALLAST_BYTES // MEBIBYTE)
 
     def _next_ballast_step(self, reserve: int) -> ballast.BallastStep | None:
         free = measure_free_space([self.cluster_folder])
-        present = ballast.has_ballast(self.cluster_folder)
-        return None if free is None else ballast.next_ballast_step(free.free_bytes, reserve, ballast_exists=present)
+        present = ballast.has_ballast_file(self.cluster_folder)
+        return (
+            None if free is None else ballast.next_ballast_file_step(free.free_bytes, reserve, ballast_exists=present)
+        )
 
     def stop_if_unused(self, usage_lock: int) -> None:
         """Stop the server unless another process uses it."""
@@ -291,7 +295,7 @@ class Cluster:
             try:
                 self._launch()
             except DiskFull:
-                if not ballast.remove_ballast(self.cluster_folder):
+                if not ballast.remove_ballast_file(self.cluster_folder):
                     raise
                 _log.warning("The embedded PostgreSQL found no space and is started without the ballast file")
                 self._launch()
@@ -313,7 +317,7 @@ class Cluster:
 
     def _create(self) -> None:
         if (free := shutil.disk_usage(self.cluster_folder).free) < _FREE_BYTES_NEEDED:
-            raise unavailable_error(self.cluster_folder, f"{free // 2**20} MB are free")
+            raise build_database_unavailable_error(self.cluster_folder, f"{free // 2**20} MB are free")
         unfinished = self.cluster_folder / f"{self.data_folder.name}.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
@@ -327,12 +331,12 @@ class Cluster:
         # Sort by code point, but recognise letters of every script: pg_trgm asks the C library, the rest the ICU
         # provider.
         command += ["--locale=C", f"--lc-ctype={'UTF-8' if sys.platform == 'darwin' else 'C.UTF-8'}"]
-        if self.programs.major >= _BUILTIN_LOCALE_SINCE:
+        if self.programs.major_version >= _BUILTIN_LOCALE_SINCE:
             command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         result = subprocess.run(command, capture_output=True, text=True, check=False, **self.account.popen_arguments())
         if result.returncode != 0:
             shutil.rmtree(unfinished, ignore_errors=True)
-            raise unavailable_error(self.cluster_folder, find_failure_cause(result.stderr))
+            raise build_database_unavailable_error(self.cluster_folder, find_failure_cause(result.stderr))
         unfinished.rename(self.data_folder)
 
     def _launch(self) -> None:
@@ -342,7 +346,7 @@ class Cluster:
             # The children of a killed server need a moment to notice; PostgreSQL waits for them.
             if "is still in use" not in stated or time.monotonic() > deadline:
                 shutil.rmtree(sockets, ignore_errors=True)
-                raise unavailable_error(self.cluster_folder, find_failure_cause(stated))
+                raise build_database_unavailable_error(self.cluster_folder, find_failure_cause(stated))
             time.sleep(10 * _POLL_SECONDS)
 
     def _socket_folder(self) -> Path:

@@ -82,7 +82,7 @@ class PostgresPrograms:
     """
 
     folder: Path
-    major: int
+    major_version: int
     version: str
     base_folder: Path
     installation_folders: tuple[str, ...]
@@ -171,7 +171,7 @@ def find_failure_cause(output: str) -> str:
     return causes[0] if causes else lines[-1] if lines else "it said nothing"
 
 
-def unavailable_error(folder: Path, cause: str) -> DatabaseUnavailable:
+def build_database_unavailable_error(folder: Path, cause: str) -> DatabaseUnavailable:
     """The error for a server that does not start, with advice.
 
     On a full disk it cannot log the cause, since its log is on that disk.

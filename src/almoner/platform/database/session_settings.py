@@ -21,7 +21,7 @@ select current_setting('jit') as jit, current_setting('pg_trgm.similarity_thresh
 """
 
 
-async def missing_settings(connection: "asyncpg.Connection[asyncpg.Record]") -> list[str]:
+async def list_missing_session_settings(connection: "asyncpg.Connection[asyncpg.Record]") -> list[str]:
     """The settings that sessions of this role lack in this database, as `name is value, not value`."""
     found = await connection.fetchrow(_COMPARED, SESSION_SETTINGS["work_mem"])
     assert found is not None

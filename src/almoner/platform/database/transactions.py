@@ -225,7 +225,7 @@ class Tx:
         """Await the statement within the timeout. Raises StatementTimeout."""
         if self._seconds is None or self._deadlines is None:
             return statement
-        return self._deadlines.run(statement, self._seconds)
+        return self._deadlines.run_with_timeout(statement, self._seconds)
 
 
 class _Transaction:

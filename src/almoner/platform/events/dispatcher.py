@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.events.outbox import COLUMNS, WAKEUP, Event, Reaction, event_from_row
+from almoner.platform.events.outbox import COLUMNS, WAKEUP, Event, EventReaction, event_from_row
 from almoner.platform.events.reaction_retries import build_reaction_retry_job
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import BY_INDEX
@@ -105,7 +105,7 @@ class _Waiting:
 class Dispatcher:
     """Numbers events and runs reactions to them; ``run`` repeats it until it is stopped."""
 
-    def __init__(self, db: Database, reactions: Sequence[Reaction], telemetry: Telemetry) -> None:
+    def __init__(self, db: Database, reactions: Sequence[EventReaction], telemetry: Telemetry) -> None:
         self._db = db
         self._reactions = reactions
         self._telemetry = telemetry
@@ -179,14 +179,14 @@ class Dispatcher:
                 )
         return len(events)
 
-    async def _run_reaction(self, tx: Tx, reaction: Reaction, events: Sequence[Event]) -> list[Event]:
+    async def _run_reaction(self, tx: Tx, reaction: EventReaction, events: Sequence[Event]) -> list[Event]:
         """Run a reaction for all events, else for each; returns the events on which it fails."""
         concerned = [happened for happened in events if reaction.applies_to(happened)]
         if not concerned or await self._try_reaction(tx, reaction, concerned):
             return []
         return [one for one in concerned if not await self._try_reaction(tx, reaction, [one], on=str(one.id))]
 
-    async def _try_reaction(self, tx: Tx, reaction: Reaction, events: Sequence[Event], **fields: object) -> bool:
+    async def _try_reaction(self, tx: Tx, reaction: EventReaction, events: Sequence[Event], **fields: object) -> bool:
         try:
             async with tx.savepoint():
                 await reaction.react(tx, events)

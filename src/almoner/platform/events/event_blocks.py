@@ -38,7 +38,7 @@ with gone as (
 """
 
 
-async def next_block_build_at(tx: Tx) -> datetime | None:
+async def next_event_block_count_due_at(tx: Tx) -> datetime | None:
     """When a full block of events is due to be counted; None if there is none."""
     waits = await tx.fetchval(
         f"select exists (select from event_counter where last_sequence >= summarised_sequence + {SIZE})"

@@ -6,10 +6,10 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """One event type. ``record``: the object type in ``eventData``; ``sent_when`` completes "Sent when ..."."""
+    """One event type. ``record_type``: the object type in ``eventData``; ``sent_when`` completes "Sent when ..."."""
 
     name: str
-    record: str
+    record_type: str
     sent_when: str
 
 

@@ -67,7 +67,7 @@ def list_event_record_ids(tx: Tx, record_type: str, events: Sequence[Event]) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Reaction:
+class EventReaction:
     """A function that a slice runs for each event of a type, in the transaction that numbers it.
 
     ``react`` gets all events of its type in one batch, in order; ``event_type`` may be ``*``, every public event. Each
@@ -140,9 +140,9 @@ async def emit_internal_event(tx: Tx, event: InternalEvent[T], record: T, *, par
     _wake(tx)
 
 
-async def emit_events(tx: Tx, event_type: str, partner_records: Sequence[tuple[UUID, object]]) -> None:
+async def emit_events(tx: Tx, event_type: str, partner_ids_and_records: Sequence[tuple[UUID, object]]) -> None:
     """Write many public events of one type, given as (partner, record), in one statement."""
-    frozen = [_prepare_public_event(tx, event_type, record) for _, record in partner_records]
+    frozen = [_prepare_public_event(tx, event_type, record) for _, record in partner_ids_and_records]
     await tx.execute(
         _APPEND.format(
             table="event",
@@ -150,7 +150,7 @@ async def emit_events(tx: Tx, event_type: str, partner_records: Sequence[tuple[U
             "as t (id, partner_id, payload)",
         ),
         [event.id for event in frozen],
-        [partner for partner, _ in partner_records],
+        [partner for partner, _ in partner_ids_and_records],
         [event.payload for event in frozen],
         event_type,
         tx.now,
@@ -198,7 +198,7 @@ with old as materialized (
 """
 
 
-async def next_purge_at(tx: Tx) -> datetime | None:
+async def next_event_purge_at(tx: Tx) -> datetime | None:
     """When the next event is due for deletion."""
     oldest: datetime | None = await tx.fetchval(f"select min(created_at) from ({_OLDEST}) oldest")
     return None if oldest is None else oldest + RETENTION

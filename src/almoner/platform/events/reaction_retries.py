@@ -11,21 +11,21 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import Partner
 from almoner.platform.events import outbox
-from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.events.outbox import Event, EventReaction
 from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import Job, JobDone, JobDropped, NewJob, Result
 
 RETRY_REACTION: Final = "events.react"
 
 
-def build_reaction_retry_job(reaction: Reaction, event: Event) -> NewJob:
+def build_reaction_retry_job(reaction: EventReaction, event: Event) -> NewJob:
     """The job that retries a reaction to an event."""
     assert event.partner_id is not None, "internal events wait in their table"
     payload = {"reaction": reaction.name, "partner": str(event.partner_id), "event": str(event.id)}
     return NewJob(RETRY_REACTION, payload, unique_key=f"{reaction.name} {event.id}")
 
 
-def build_reaction_retry_handlers(reactions: Sequence[Reaction]) -> Mapping[str, Handler]:
+def build_reaction_retry_handlers(reactions: Sequence[EventReaction]) -> Mapping[str, Handler]:
     """The job handlers that retry reactions."""
     named = {reaction.name: reaction for reaction in reactions}
 

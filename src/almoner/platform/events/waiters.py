@@ -32,7 +32,7 @@ class _Waiter:
     released: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class EventWaiters:
+class EventLongPollWaiters:
     """The long-polling calls of this process, which share one query."""
 
     def __init__(self, db: Database) -> None:

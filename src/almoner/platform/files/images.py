@@ -31,7 +31,7 @@ async def reencode_image(content: bytes, *, longest_side: int = LONGEST_SIDE) ->
     try:
         with tempfile.TemporaryFile() as file:
             file.write(content)
-            checked = await checker.check(file, MEDIA_TYPES, field="image", longest_side=longest_side)
+            checked = await checker.check(file, MEDIA_TYPES, field_name="image", longest_side=longest_side)
             with checked.content:
                 return read_checked_image(checked)
     finally:

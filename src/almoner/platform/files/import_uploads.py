@@ -32,7 +32,7 @@ class ImportUploadJob(msgspec.Struct, frozen=True):
     upload: UUID
 
 
-class UploadLost(Exception):
+class UploadedFileUnreadable(Exception):
     """The file is missing from the storage, or damaged."""
 
 
@@ -70,7 +70,7 @@ class ImportUpload:
     finished_at: datetime | None
 
 
-async def insert(tx: Tx, new: NewUpload) -> UUID:
+async def insert_upload(tx: Tx, new_upload: NewUpload) -> UUID:
     """Store an upload that waits for its import."""
     upload_id = tx.new_id()
     await tx.execute(
@@ -80,14 +80,14 @@ async def insert(tx: Tx, new: NewUpload) -> UUID:
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         """,
         upload_id,
-        new.kind,
-        new.source,
-        new.file_name,
-        new.size_bytes,
-        new.data_as_of,
-        new.forced,
-        new.storage_key,
-        new.uploaded_by,
+        new_upload.kind,
+        new_upload.source,
+        new_upload.file_name,
+        new_upload.size_bytes,
+        new_upload.data_as_of,
+        new_upload.forced,
+        new_upload.storage_key,
+        new_upload.uploaded_by,
         tx.now,
     )
     return upload_id
@@ -99,7 +99,7 @@ async def find_upload(tx: Tx, kind: Kind, upload_id: UUID) -> ImportUpload | Non
     return None if row is None else ImportUpload(**row)
 
 
-async def list_newest(tx: Tx, kind: Kind, limit: int) -> list[ImportUpload]:
+async def list_newest_uploads(tx: Tx, kind: Kind, limit: int) -> list[ImportUpload]:
     """The newest uploads, newest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from import_upload where kind = $1 order by id desc limit $2", kind, limit
@@ -107,7 +107,7 @@ async def list_newest(tx: Tx, kind: Kind, limit: int) -> list[ImportUpload]:
     return [ImportUpload(**row) for row in rows]
 
 
-async def mark_importing(tx: Tx, upload_id: UUID) -> ImportUpload | None:
+async def mark_upload_importing(tx: Tx, upload_id: UUID) -> ImportUpload | None:
     """Record that a job imports an upload; None if it is finished or missing."""
     row = await tx.fetchrow(
         f"""
@@ -148,7 +148,7 @@ async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
 
 
 async def copy_uploaded_file_to_folder(blobs: BlobStore, upload: ImportUpload, folder: Path) -> Path:
-    """Write the uploaded file under its own name. Raises UploadLost, StorageUnavailable."""
+    """Write the uploaded file under its own name. Raises UploadedFileUnreadable, StorageUnavailable."""
     path = folder / Path(upload.file_name).name
     try:
         with path.open("wb") as file:
@@ -157,7 +157,7 @@ async def copy_uploaded_file_to_folder(blobs: BlobStore, upload: ImportUpload, f
     except (BlobMissing, DecryptionFailed) as error:
         if isinstance(error, BlobMissing):
             await blobs.ensure_mounted(upload.id)
-        raise UploadLost("The uploaded file is no longer stored. Upload it again.") from None
+        raise UploadedFileUnreadable("The uploaded file is no longer stored. Upload it again.") from None
     return path
 
 

@@ -41,7 +41,7 @@ class MessageRefused(Exception):
     """The file is not an ISO 20022 message of the expected kind; the message says why."""
 
 
-def safe_xml_parser(encoding: str | None = None) -> etree.XMLParser:
+def build_safe_xml_parser(encoding: str | None = None) -> etree.XMLParser:
     """An XML parser that allows no document type, entities or external resources.
 
     ``encoding``: instead of the one that the file declares.
@@ -101,7 +101,7 @@ def _escaped(found: re.Match[bytes]) -> bytes:
 
 def _parsed_as_it_is(content: bytes) -> Element:
     try:
-        return etree.fromstring(content, safe_xml_parser(_encoding(content)))
+        return etree.fromstring(content, build_safe_xml_parser(_encoding(content)))
     except (ValueError, LookupError) as error:
         raise MessageRefused("its characters cannot be read") from error
 

@@ -27,8 +27,8 @@ class ColumnMapping:
     """How one field is read: from which columns, and in which format."""
 
     columns: tuple[str, ...]
-    join_text: str = " "
-    split_text: str | None = None
+    join_separator: str = " "
+    split_separator: str | None = None
     formats: tuple[str, ...] = ()
     true_values: frozenset[str] = frozenset()
     false_values: frozenset[str] = frozenset()
@@ -90,8 +90,8 @@ class MappingParser:
             self.add_problem(f"{where} has column and columns: keep one of them")
         taking = ColumnMapping(
             columns=tuple(columns),
-            join_text="" if stated.get("join") == "" else self._text(stated, f"{where}.join", " "),
-            split_text=self._text(stated, f"{where}.separator", None),
+            join_separator="" if stated.get("join") == "" else self._text(stated, f"{where}.join", " "),
+            split_separator=self._text(stated, f"{where}.separator", None),
             formats=self._formats(where, stated),
             true_values=frozenset(text.casefold() for text in self._texts(stated, f"{where}.true")),
             false_values=frozenset(text.casefold() for text in self._texts(stated, f"{where}.false")),
@@ -105,7 +105,7 @@ class MappingParser:
             self.add_problem(
                 f"{where}: {', '.join(sorted(taking.true_values & taking.false_values))} is both true and false"
             )
-        if len([1 for asked in (taking.split_text, taking.formats, taking.true_values) if asked]) > 1:
+        if len([1 for asked in (taking.split_separator, taking.formats, taking.true_values) if asked]) > 1:
             self.add_problem(f"{where} has more than one of separator, format and true: keep one of them")
         return taking if len(self.problems) == before else None
 

@@ -8,7 +8,7 @@ from almoner.platform.database.transactions import AllPartners, Tx
 from almoner.platform.deployment import BaseUrls
 
 
-async def insert(tx: Tx, content: bytes, media_type: str) -> str:
+async def insert_image(tx: Tx, content: bytes, media_type: str) -> str:
     """Store an image; returns its key."""
     key = encode_uuid(UUID(bytes=os.urandom(16)))
     await tx.execute(
@@ -21,13 +21,13 @@ async def insert(tx: Tx, content: bytes, media_type: str) -> str:
     return key
 
 
-async def find(tx: Tx, _scope: AllPartners, key: str) -> tuple[str, bytes] | None:
+async def find_image(tx: Tx, _scope: AllPartners, key: str) -> tuple[str, bytes] | None:
     """The media type and content of an image."""
     row = await tx.fetchrow("select media_type, content from media where key = $1", key)
     return (row["media_type"], row["content"]) if row else None
 
 
-async def delete(tx: Tx, key: str) -> None:
+async def delete_image(tx: Tx, key: str) -> None:
     """Delete an image that is no longer shown."""
     await tx.execute("delete from media where key = $1", key)
 

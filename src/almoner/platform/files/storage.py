@@ -164,7 +164,7 @@ class BlobStore:
         if waiting or not last:
             raise DecryptionFailed("a sealed blob is cut off, or something follows it")
 
-    async def holds_any(self, keys: Sequence[str]) -> bool:
+    async def contains_any_blob(self, keys: Sequence[str]) -> bool:
         """Whether the storage holds one of these blobs. Raises StorageUnavailable."""
         for key in keys:
             async with aclosing(self.read(key)) as pieces:
@@ -177,13 +177,13 @@ class BlobStore:
                 return True
         return False
 
-    async def ensure_mounted(self, record_id: UUID) -> None:
+    async def ensure_mounted(self, record_id_of_missing_blob: UUID) -> None:
         """Check that the missing blob of a record is not one of many, as in a folder that is not mounted.
 
         Raises StorageUnavailable if the blobs of the records before this one are all missing, too.
         """
-        known = [] if self._list_known is None else await self._list_known(record_id)
-        if known and not await self.holds_any(known):
+        known = [] if self._list_known is None else await self._list_known(record_id_of_missing_blob)
+        if known and not await self.contains_any_blob(known):
             raise StorageUnavailable
 
     async def remove(self, key: str) -> None:

@@ -30,7 +30,7 @@ def build_audit_row(call: ApiCall, path_ids: Sequence[str], result: object) -> t
         details |= zip(list(call.endpoint.path_parameters)[1:], others, strict=True)
     if call.endpoint.shows_secret:
         details["shown"] = "secret"
-    return call.entry_context.build_entry_row(call.tx, named or call.path, details or None)
+    return call.audit_entry_context.build_entry_row(call.tx, named or call.path, details or None)
 
 
 def _answered_id(result: object) -> str | None:

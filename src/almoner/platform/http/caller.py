@@ -30,7 +30,7 @@ ALL_SCOPES = "*"
 class Caller:
     """An authenticated API key: its partner, kind and scopes. ``is_partner_paused``: calls are refused.
 
-    ``rate``: the partner's own rate limit for this kind of key; None for the deployment's.
+    ``partner_rate_limit``: the partner's own rate limit for this kind of key; None for the deployment's.
     """
 
     key_id: UUID
@@ -39,7 +39,7 @@ class Caller:
     scopes: frozenset[str]
     is_member: bool = False
     is_partner_paused: bool = False
-    rate: RequestRate | None = None
+    partner_rate_limit: RequestRate | None = None
 
     def satisfies_key_kind(self, kind: KeyKind) -> bool:
         """Whether this key may call a route that needs ``kind``; secret keys may call publishable routes, too."""
@@ -67,10 +67,10 @@ class RateLimitState:
 
     policy: str
     quota: int
-    window: int
+    window_seconds: int
     remaining: int
-    reset: int
-    retry_after: int | None
+    reset_after_seconds: int
+    retry_after_seconds: int | None
 
 
 class AccessGuard(Protocol):
@@ -81,7 +81,7 @@ class AccessGuard(Protocol):
         ...
 
     def check_rate_limit(self, caller: Caller | None, ip_address: str) -> RateLimitState:
-        """Count a call against its limits; ``retry_after`` is set if it is refused."""
+        """Count a call against its limits; ``retry_after_seconds`` is set if it is refused."""
         ...
 
     def record_key_use(self, caller: Caller, ip_address: str, route: str) -> None:

@@ -17,7 +17,7 @@ from almoner.platform.http.paging import (
     Position,
     RequestedPage,
     page_links,
-    page_rows,
+    select_page_rows,
 )
 from almoner.platform.http.wire import PageQuery, ResponseRecord, UnpagedQuery
 
@@ -32,10 +32,10 @@ class ApiCall:
     headers: Mapping[str, str]
     ip_address: str
     path: str
-    parameters: list[tuple[str, str]]
+    query_parameters: list[tuple[str, str]]
     endpoint: Endpoint
     authenticated_caller: Caller | None
-    claim: idempotency.IdempotencyClaim | None
+    idempotency_claim: idempotency.IdempotencyClaim | None
     request_id: str | None = None
     precondition: Callable[[Tx], Awaitable[None]] | None = None
     open_tx: Tx | None = None
@@ -61,7 +61,7 @@ class ApiCall:
         return self.caller.partner
 
     @property
-    def entry_context(self) -> audit.AuditEntryContext:
+    def audit_entry_context(self) -> audit.AuditEntryContext:
         """The audit context of the call (V8)."""
         caller = self.caller
         ids = self.db.deployment.ids
@@ -84,18 +84,18 @@ class ApiCall:
     def list_response(
         self,
         page: RequestedPage,
-        fetched: Sequence[R],
+        fetched_rows: Sequence[R],
         total: int,
         to_response: Callable[[R], ResponseRecord],
         to_position: Callable[[R], Position],
-        extra: dict[str, object] | None = None,
+        extra_members: dict[str, object] | None = None,
     ) -> ListResponse[Any]:
         """The response for one page, from ``page.limit`` fetched rows in reading order."""
-        shown: PageRows[R] = page_rows(page, fetched)
+        shown: PageRows[R] = select_page_rows(page, fetched_rows)
         result = page_links(
-            self.db.deployment.base_urls.api + self.path, self.parameters, self._cursors(), shown, to_position
+            self.db.deployment.base_urls.api + self.path, self.query_parameters, self._cursors(), shown, to_position
         )
-        return ListResponse([to_response(row) for row in shown.rows], total, page.size, result, extra)
+        return ListResponse([to_response(row) for row in shown.rows], total, page.size, result, extra_members)
 
     def unpaged_list_response(
         self, rows: Sequence[R], to_response: Callable[[R], ResponseRecord], query: UnpagedQuery
@@ -104,11 +104,11 @@ class ApiCall:
         if query.direction == "DESC":
             rows = rows[::-1]
         address = self.db.deployment.base_urls.api + self.path
-        current = address + ("?" + urlencode(self.parameters) if self.parameters else "")
+        current = address + ("?" + urlencode(self.query_parameters) if self.query_parameters else "")
         result: dict[str, str | None] = {"current": current, "next": None, "prev": None}
         return ListResponse([to_response(row) for row in rows], len(rows), len(rows), result)
 
     def _cursors(self) -> CursorCodec:
         partner = self.authenticated_caller.partner.id if self.authenticated_caller else None
-        filters = [(name, value) for name, value in self.parameters if name not in ("cursor", "pageSize")]
+        filters = [(name, value) for name, value in self.query_parameters if name not in ("cursor", "pageSize")]
         return CursorCodec(self.db.deployment.vault, partner, self.path, filters)

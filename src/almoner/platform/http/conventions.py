@@ -156,9 +156,9 @@ def field_example(name: str) -> object | None:
     return _EXAMPLES.get(name)
 
 
-def path_example(name: str) -> object:
+def example_for_path_parameter(parameter_name: str) -> object:
     """An example value for a path parameter that is not an identifier."""
-    return _IN_PATHS.get(name) or field_example(name) or name
+    return _IN_PATHS.get(parameter_name) or field_example(parameter_name) or parameter_name
 
 
 def has_non_null_example(name: str) -> bool:

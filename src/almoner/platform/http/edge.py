@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavailable
 from almoner.kit.ids import Uuid7Generator
 from almoner.kit.time import Clock
-from almoner.platform.database.disk_space import refuse_writes_when_low
+from almoner.platform.database.disk_space import refuse_writes_when_disk_low
 from almoner.platform.database.fair_queue import reset_fair_share_client, set_fair_share_client
 from almoner.platform.database.transactions import REQUEST_SECONDS, reset_statement_timeout, set_statement_timeout
 from almoner.platform.http import errors
@@ -142,7 +142,7 @@ class OutermostMiddleware:
             if scope["method"] in _READS:
                 await self._app(scope, receive, send)
             else:
-                with refuse_writes_when_low():
+                with refuse_writes_when_disk_low():
                     await self._app(scope, receive, send)
         finally:
             reset_statement_timeout(timeout)

@@ -56,9 +56,9 @@ class RawResponse:
 class EndpointDeprecation:
     """The deprecation of a route (settled 10): dates for the ``Deprecation`` and ``Sunset`` headers."""
 
-    deprecated: str
-    sunset: str
-    link: str
+    deprecation_header_value: str
+    sunset_header_value: str
+    documentation_url: str
 
 
 @dataclass(frozen=True)
@@ -276,9 +276,11 @@ class QueryReader:
         typed = {alias for alias, schema in described.items() if _is_typed(schema)}
         return frozenset(name for name, (alias, _) in self.names.items() if alias in typed)
 
-    def redacted_query(self, pairs: Sequence[tuple[str, str]]) -> str:
+    def redact_query(self, query_pairs: Sequence[tuple[str, str]]) -> str:
         """A valid query as it is logged, without free text."""
-        shown = "&".join(f"{name}={quote(value, safe=':') if name in self._typed else '…'}" for name, value in pairs)
+        shown = "&".join(
+            f"{name}={quote(value, safe=':') if name in self._typed else '…'}" for name, value in query_pairs
+        )
         return shown[:_LONGEST_LOGGED]
 
     def find_problems(self, query_pairs: Sequence[tuple[str, str]]) -> list[str]:
@@ -294,10 +296,10 @@ class QueryReader:
             *(f"query.{name} must be given once" for name, count in single.items() if count > 1),
         ]
 
-    def read(self, pairs: Sequence[tuple[str, str]]) -> dict[str, object]:
+    def read(self, query_pairs: Sequence[tuple[str, str]]) -> dict[str, object]:
         """Text values by field; ``problems`` reports what is given twice and is no list."""
         values: dict[str, object] = {}
-        for name, value in pairs:
+        for name, value in query_pairs:
             if (known := self.names.get(name)) is None:
                 continue
             alias, many = known

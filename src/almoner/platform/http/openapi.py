@@ -35,7 +35,7 @@ from almoner.platform.http.descriptions import ApiDescriptions
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.examples import ExampleBuilder
 from almoner.platform.http.ids import ID_TYPE_KEYWORD
-from almoner.platform.http.schema_components import Components, IdentifierSchemas
+from almoner.platform.http.schema_components import IdentifierSchemas, OpenApiComponents
 from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.http.wire import PageQuery, Query, RequestBody, ResponseRecord
 
@@ -78,7 +78,7 @@ _CLAUSE_ENDS: Final = re.compile(r"[.:;]\s")
 class _Known:
     """What operations refer to: shared components, names of records and bodies, and the example builder."""
 
-    shared: Components
+    shared: OpenApiComponents
     records: Mapping[type[ResponseRecord], str]
     bodies: Mapping[type[RequestBody], str]
     ids: RecordIdCodec
@@ -137,7 +137,7 @@ def _describe_components(endpoints: Sequence[Endpoint], events: Sequence[EventTy
     texts = ApiDescriptions()
     record_schemas, records = components.response_record_schemas(endpoints, events, ids)
     body_schemas, bodies = components.request_body_schemas(endpoints, ids)
-    shared = Components()
+    shared = OpenApiComponents()
     for name, schema in record_schemas.items():
         shared.add_component(
             "schemas", name, components.map_schema(texts.describe_schema(name, schema), components.mark_enum_extensible)
@@ -274,12 +274,12 @@ def _upload_body(endpoint: Endpoint, upload: UploadDeclaration, known: _Known) -
         "type": "object",
         "additionalProperties": False,
         **beside,
-        "properties": {**beside.get("properties", {}), upload.field: part},
-        "required": [*beside.get("required", ()), upload.field],
+        "properties": {**beside.get("properties", {}), upload.form_field_name: part},
+        "required": [*beside.get("required", ()), upload.form_field_name],
     }
     content = {
         "schema": known.shared.add_component("schemas", name, fields),
-        "encoding": {upload.field: {"contentType": media_types}},
+        "encoding": {upload.form_field_name: {"contentType": media_types}},
     }
     return {"required": True, "content": {"multipart/form-data": content}}
 
@@ -301,7 +301,7 @@ def _parameters(endpoint: Endpoint, known: _Known) -> list[Schema]:
 def _path_parameter(endpoint: Endpoint, name: str, type_: str | None, known: _Known) -> Schema:
     result: Schema = {"name": name, "in": "path", "required": True}
     if type_ is None:
-        schema: Schema = {"type": "string", "minLength": 1, "examples": [conventions.path_example(name)]}
+        schema: Schema = {"type": "string", "minLength": 1, "examples": [conventions.example_for_path_parameter(name)]}
         return {
             **result,
             "description": known.texts.parameter_description(endpoint.operation_id, name),
@@ -372,7 +372,7 @@ def _response_schema(endpoint: Endpoint, known: _Known) -> Schema:
         name = known.records[record] + ("List" if endpoint.is_list else "Response")
         path = endpoint.path
         for part, mark in endpoint.path_parameters.items():
-            example = known.ids.example_id(mark.type) if mark else str(conventions.path_example(part))
+            example = known.ids.example_id(mark.type) if mark else str(conventions.example_for_path_parameter(part))
             path = path.replace(f"{{{part}}}", example)
         schema = response_schemas.envelope_schema(endpoint, path, record, known.records[record], known.shared)
     return known.shared.add_component("schemas", name, known.texts.describe_schema(name, schema))

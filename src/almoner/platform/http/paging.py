@@ -54,7 +54,7 @@ class PageRows(Generic[R]):
     has_prev: bool
 
 
-def page_rows(page: RequestedPage, fetched_rows: Sequence[R]) -> PageRows[R]:
+def select_page_rows(page: RequestedPage, fetched_rows: Sequence[R]) -> PageRows[R]:
     """The rows to show, from ``page.fetch_limit`` fetched rows in reading order."""
     more = len(fetched_rows) > page.size
     rows = list(fetched_rows[: page.size])
@@ -66,13 +66,13 @@ def page_rows(page: RequestedPage, fetched_rows: Sequence[R]) -> PageRows[R]:
 
 @dataclass(frozen=True, slots=True)
 class ListResponse(Generic[_O]):
-    """A list response: records, exact total and links. ``extra`` members join the envelope."""
+    """A list response: records, exact total and links. ``extra_members`` members join the envelope."""
 
     records: Sequence[_O]
     total: int
     size: int
     links: dict[str, str | None]
-    extra: dict[str, object] | None = None
+    extra_members: dict[str, object] | None = None
 
 
 class CursorCodec:

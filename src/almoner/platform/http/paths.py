@@ -16,7 +16,7 @@ class BoundEndpoint:
     route: str
     parameter_names: tuple[str, ...]
     query_reader: QueryReader
-    object_suffix: bytes
+    envelope_suffix: bytes
     allows_cross_origin: bool
     has_only_id_parameters: bool
     """Whether the path has parameters, and all of them are IDs."""

@@ -95,7 +95,7 @@ def _health_notices(identity: DeploymentIdentity, disk: DiskSpace) -> dict[str, 
     notices: dict[str, object] = {}
     if identity.copy is not None:
         why = f"This database is taken for a copy: {identity.copy.reason}"
-        notices["unreleasedCopy"] = {"since": iso_timestamp(identity.copy.since), "why": why, "advice": ADVICE}
+        notices["unreleasedCopy"] = {"since": iso_timestamp(identity.copy.detected_at), "why": why, "advice": ADVICE}
     if disk.low_since is not None:
         why = f"The disk is nearly full: {disk.free_space_text} free"
         since = iso_timestamp(disk.low_since)

@@ -59,17 +59,23 @@ def options_reply(allow: str, cross_origin_methods: Sequence[str], *, preflight:
 def deprecation_headers(deprecation: EndpointDeprecation) -> RawHeaders:
     """The ``Deprecation`` (RFC 9745) and ``Sunset`` (RFC 8594) headers."""
     return [
-        (b"deprecation", deprecation.deprecated.encode()),
-        (b"sunset", deprecation.sunset.encode()),
-        (b"link", f'<{deprecation.link}>; rel="deprecation"'.encode()),
+        (b"deprecation", deprecation.deprecation_header_value.encode()),
+        (b"sunset", deprecation.sunset_header_value.encode()),
+        (b"link", f'<{deprecation.documentation_url}>; rel="deprecation"'.encode()),
     ]
 
 
-def rate_limit_headers(rate: RateLimitState) -> RawHeaders:
+def rate_limit_headers(rate_limit_state: RateLimitState) -> RawHeaders:
     """The ``RateLimit`` and ``RateLimit-Policy`` headers (IETF draft 10)."""
     return [
-        (b"ratelimit-policy", f'"{rate.policy}";q={rate.quota};w={rate.window}'.encode()),
-        (b"ratelimit", f'"{rate.policy}";r={rate.remaining};t={rate.reset}'.encode()),
+        (
+            b"ratelimit-policy",
+            f'"{rate_limit_state.policy}";q={rate_limit_state.quota};w={rate_limit_state.window_seconds}'.encode(),
+        ),
+        (
+            b"ratelimit",
+            f'"{rate_limit_state.policy}";r={rate_limit_state.remaining};t={rate_limit_state.reset_after_seconds}'.encode(),
+        ),
     ]
 
 
@@ -78,8 +84,8 @@ def encode_envelope_suffix(endpoint: Endpoint) -> bytes:
     return b',"object":' + _encoder.encode(endpoint.record_type.object_name if endpoint.record_type else "")
 
 
-def encode_body_and_media_type(result: object, object_suffix: bytes) -> tuple[bytes, bytes]:
-    """The body and media type of a handler's result. ``object_suffix``: the record type, after the data."""
+def encode_body_and_media_type(result: object, envelope_suffix: bytes) -> tuple[bytes, bytes]:
+    """The body and media type of a handler's result. ``envelope_suffix``: the record type, after the data."""
     if result is None:
         return b"", b""
     if isinstance(result, RawResponse):
@@ -89,11 +95,11 @@ def encode_body_and_media_type(result: object, object_suffix: bytes) -> tuple[by
             "totalResults": result.total,
             "pageSize": result.size,
             "_links": result.links,
-            **(result.extra or {}),
+            **(result.extra_members or {}),
         }
-        body = b'{"data":' + _encoder.encode(result.records) + object_suffix + b"," + _encoder.encode(tail)[1:]
+        body = b'{"data":' + _encoder.encode(result.records) + envelope_suffix + b"," + _encoder.encode(tail)[1:]
         return body, _JSON
-    return b'{"data":' + _encoder.encode(result) + object_suffix + b"}", _JSON
+    return b'{"data":' + _encoder.encode(result) + envelope_suffix + b"}", _JSON
 
 
 def problem_reply(problem: Problem) -> Reply:

@@ -44,10 +44,10 @@ class ApiRequest:
     scope: Scope
     receive: Receive
     headers: Mapping[str, str]
-    parameters: list[tuple[str, str]]
+    query_parameters: list[tuple[str, str]]
     ip_address: str
     caller: Caller | None = None
-    rate: RateLimitState | None = None
+    rate_limit_state: RateLimitState | None = None
     precondition: Callable[[Tx], Awaitable[None]] | None = None
     """Of a write: awaited first in its transaction; raises Problem if the write must not happen."""
 
@@ -121,7 +121,7 @@ def validate_request_returning_fingerprint_source(
         if reasons and body_or_upload.uploaded_file is None:
             raise IncorrectParams(*reasons)
         uploaded = arguments["upload"] = body_or_upload.get_uploaded_file()
-        body = _validate_fields(endpoint, uploaded.fields, reasons)
+        body = _validate_fields(endpoint, uploaded.form_fields, reasons)
         if endpoint.body is not None:
             arguments["body"] = body
         return uploaded.fingerprint
@@ -147,15 +147,15 @@ def _validate_query(
     reasons = _read_query(request)
     if reasons:
         return reasons
-    reasons = reader.find_problems(request.parameters)
+    reasons = reader.find_problems(request.query_parameters)
     try:
         if endpoint.query is not None:
-            typed = [(name, clean_text(value, keep_line_breaks=True)) for name, value in request.parameters]
+            typed = [(name, clean_text(value, keep_line_breaks=True)) for name, value in request.query_parameters]
             arguments["query"] = endpoint.query.model_validate(reader.read(typed))
     except ValidationError as found:
         reasons.extend(errors.validation_error_messages(found, "query"))
-    if request.parameters and not reasons:
-        request.scope["almoner.parameters"] = reader.redacted_query(request.parameters)
+    if request.query_parameters and not reasons:
+        request.scope["almoner.parameters"] = reader.redact_query(request.query_parameters)
     return reasons
 
 
@@ -212,14 +212,16 @@ def _read_query(request: ApiRequest) -> list[str]:
         return []
     try:
         text = request.scope["query_string"].decode("ascii")
-        request.parameters = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_PARAMETERS)
+        request.query_parameters = parse_qsl(
+            text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_PARAMETERS
+        )
     except UnicodeError:
         return ["query is not well-formed UTF-8 in percent encoding"]
     except ValueError:
         return [f"query may have at most {_MAX_PARAMETERS} parameters"]
-    if any("\x00" in name for name, _ in request.parameters):
+    if any("\x00" in name for name, _ in request.query_parameters):
         return ["query must not hold NUL characters"]
-    held = dict.fromkeys(name for name, value in request.parameters if "\x00" in value)
+    held = dict.fromkeys(name for name, value in request.query_parameters if "\x00" in value)
     return [f"query.{name} must not hold NUL characters" for name in held]
 
 

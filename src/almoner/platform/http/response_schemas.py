@@ -21,7 +21,7 @@ from almoner.platform.http import conventions, errors
 from almoner.platform.http.conventions import Schema
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.ids import ID_TYPE_KEYWORD
-from almoner.platform.http.schema_components import OPEN_ENUM, SCHEMAS, Components
+from almoner.platform.http.schema_components import OPEN_ENUM, SCHEMAS, OpenApiComponents
 from almoner.platform.http.wire import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, PageQuery, ResponseRecord
 
 _OBJECT: Final = "The type of `data`."
@@ -143,7 +143,7 @@ def _header_refs(*names: str) -> Schema:
 
 
 def envelope_schema(
-    endpoint: Endpoint, path: str, record: type[ResponseRecord], name: str, shared: Components
+    endpoint: Endpoint, path: str, record: type[ResponseRecord], name: str, shared: OpenApiComponents
 ) -> Schema:
     """The schema of ``{data, object}``, or of the list form (spec 2.1). ``path``: an example of the endpoint's."""
     ref = {"$ref": f"{SCHEMAS}{name}"}
@@ -189,7 +189,7 @@ def header_schemas(endpoint: Endpoint) -> Schema:
     return {**_header_refs("Request-Id"), **own}
 
 
-def error_responses(problems: Sequence[type[Problem]], shared: Components) -> Schema:
+def error_responses(problems: Sequence[type[Problem]], shared: OpenApiComponents) -> Schema:
     """An operation's error responses by status; those with one error, and common sets of errors, are shared."""
     by_status: dict[int, list[type[Problem]]] = {}
     for problem in problems:
@@ -197,7 +197,7 @@ def error_responses(problems: Sequence[type[Problem]], shared: Components) -> Sc
     return {str(status): _error_response(found, shared) for status, found in sorted(by_status.items())}
 
 
-def _error_response(problems: Sequence[type[Problem]], shared: Components) -> Schema:
+def _error_response(problems: Sequence[type[Problem]], shared: OpenApiComponents) -> Schema:
     examples: Schema = {}
     for problem in problems:
         reported = {"code": problem.code, "title": problem.title, "message": problem.message, "reasons": []}
@@ -247,7 +247,7 @@ def event_schemas(events: Sequence[EventType], records: Mapping[str, str], ids: 
     }
     moment = result[EVENT]["properties"]["createdAt"]
     for event in events:
-        name = records.get(event.record)
+        name = records.get(event.record_type)
         data: Schema = {"$ref": f"{SCHEMAS}{name}"} if name else {"type": "object"}
         own: Schema = {  # Java refuses a narrower `eventType`; Go imports `time` only for an own `createdAt`
             "createdAt": moment,
@@ -304,7 +304,7 @@ def _pascal(event: EventType) -> str:
     return "".join(word.capitalize() for word in event.name.replace("_", ".").split("."))
 
 
-def webhook_schema(event: EventType, shared: Components) -> Schema:
+def webhook_schema(event: EventType, shared: OpenApiComponents) -> Schema:
     """A webhook as a receiver gets it."""
     data: Schema = {"$ref": f"{SCHEMAS}{_event_schema_name(event)}", "description": "The event."}
     schema: Schema = {  # inline: some generators treat schemas used only by webhooks as unused

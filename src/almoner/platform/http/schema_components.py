@@ -23,7 +23,7 @@ OPEN_ENUM: Final = "x-extensible-enum"
 Kind = Literal["schemas", "parameters", "responses", "examples"]
 
 
-class Components:
+class OpenApiComponents:
     """Shared components of the description by kind and name. Each name has one meaning."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ def response_record_schemas(
     """The schemas of all records in responses and events, and their names."""
     answered = [endpoint.record_type for endpoint in endpoints if endpoint.record_type is not None]
     named = {record.object_name for record in answered}
-    reported = [find_record_type(event.record) for event in events if event.record not in named]
+    reported = [find_record_type(event.record_type) for event in events if event.record_type not in named]
     records = list(dict.fromkeys([*answered, *(record for record in reported if record is not None)]))
     found, components = msgspec.json.schema_components(records, ref_template=_REF)
     classes = {reference_name(schema): record for record, schema in zip(records, found, strict=True)}

@@ -82,7 +82,7 @@ class ApiApplication:
         extra: RawHeaders = []
         reply = await self._reply(request, extra)
         # A response given before the rate limit check is counted here, so that it has the headers, too (settled 8).
-        rate = request.rate or self._guard.check_rate_limit(request.caller, address)
+        rate = request.rate_limit_state or self._guard.check_rate_limit(request.caller, address)
         reply.headers.extend([*extra, *rate_limit_headers(rate)])
         await send_reply(reply, scope, send)
 
@@ -179,7 +179,7 @@ class ApiApplication:
                 request.headers,
                 request.ip_address,
                 request.path,
-                request.parameters,
+                request.query_parameters,
                 endpoint,
                 caller,
                 claim,
@@ -188,7 +188,7 @@ class ApiApplication:
             )
             try:
                 return await self._perform(call, bound, values, arguments)
-            except idempotency.ResponseReplayed as replayed:
+            except idempotency.StoredResponseExists as replayed:
                 if endpoint.shows_secret:
                     async with self._db.write() as call.open_tx:
                         await audit.insert_entry(
@@ -210,25 +210,25 @@ class ApiApplication:
         if upload is None or not isinstance(uploaded, UploadedFile):
             return await self._run_in_transaction(call, bound, values, arguments)
         assert self._intake is not None
-        async with self._intake.receive_file(call.claim, uploaded, upload) as taken:
+        async with self._intake.receive_file(call.idempotency_claim, uploaded, upload) as taken:
             return await self._run_in_transaction(call, bound, values, {**arguments, "upload": taken})
 
     async def _run_in_transaction(
         self, call: ApiCall, bound: BoundEndpoint, values: Sequence[str], arguments: dict[str, Any]
     ) -> Reply:
         """Run the handler in its transaction."""
-        endpoint, claim = bound.endpoint, call.claim
+        endpoint, claim = bound.endpoint, call.idempotency_claim
         assert call.precondition is None or endpoint.tx == "write", "only a write has a precondition"
         if endpoint.tx is None:
             body, media_type = encode_body_and_media_type(
-                _mask_personal(call, await endpoint.handler(call, **arguments)), bound.object_suffix
+                _mask_personal(call, await endpoint.handler(call, **arguments)), bound.envelope_suffix
             )
         elif claim is not None and endpoint.tx not in _FRAMED:
             try:
                 async with self._db.open_transaction(endpoint.tx) as tx:
                     call.open_tx = tx
                     result = _mask_personal(call, await endpoint.handler(call, **arguments))
-                    body, media_type = encode_body_and_media_type(result, bound.object_suffix)
+                    body, media_type = encode_body_and_media_type(result, bound.envelope_suffix)
             except Problem:
                 await self._ensure_key_unused(claim)
                 raise
@@ -240,7 +240,7 @@ class ApiApplication:
                 if claim is not None:
                     await idempotency.acquire_claim(tx, claim, already_leased=endpoint.upload is not None)
                 result = _mask_personal(call, await endpoint.handler(call, **arguments))
-                body, media_type = encode_body_and_media_type(result, bound.object_suffix)
+                body, media_type = encode_body_and_media_type(result, bound.envelope_suffix)
                 if claim is not None:
                     await idempotency.complete_claim(tx, claim, body, call_audit.build_audit_row(call, values, result))
                 elif endpoint.is_write or endpoint.shows_secret:
@@ -277,9 +277,9 @@ class ApiApplication:
                 raise Forbidden(f"this key lacks the scope {endpoint.scope}")
         if request.caller is not None and request.caller.is_member:
             return  # pages have their own limits, and no key was used
-        request.rate = self._guard.check_rate_limit(request.caller, request.ip_address)
-        if request.rate.retry_after is not None:
-            raise RateExceeded(request.rate.retry_after)
+        request.rate_limit_state = self._guard.check_rate_limit(request.caller, request.ip_address)
+        if request.rate_limit_state.retry_after_seconds is not None:
+            raise RateExceeded(request.rate_limit_state.retry_after_seconds)
         if request.caller is not None:
             self._guard.record_key_use(request.caller, request.ip_address, bound.route)
 

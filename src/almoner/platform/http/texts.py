@@ -8,7 +8,7 @@ from almoner.kit import language as languages
 from almoner.platform.http.wire import MAX_TYPED
 from almoner.platform.outbound import addresses, email_addresses
 
-ANY_PORT: Final = addresses.AddressPolicy(loopback=True, ports=range(1, 65536))
+ANY_PORT: Final = addresses.AddressPolicy(allows_loopback=True, allowed_ports=range(1, 65536))
 """For URLs that only a browser opens: any port is allowed. Services check loopback, since they know the environment."""
 
 

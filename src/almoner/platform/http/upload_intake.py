@@ -48,13 +48,13 @@ class UploadIntake:
             checked = await self._checker.check(
                 uploaded_file.content,
                 upload_declaration.media_types,
-                field=upload_declaration.field,
+                field_name=upload_declaration.form_field_name,
                 longest_side=upload_declaration.longest_side,
                 pad_to_square=upload_declaration.pad_to_square,
-                form_fields=uploaded_file.fields,
+                form_fields=uploaded_file.form_fields,
             )
             try:
-                if not upload_declaration.stored:
+                if not upload_declaration.stores_file:
                     yield checked
                     return
                 key = await self._blobs.put(checked.content)
@@ -69,7 +69,7 @@ class UploadIntake:
                     key,
                     not self._scans,
                     checked.flags,
-                    checked.fields,
+                    checked.form_fields,
                     uploaded_file.filename,
                 )
             except Problem:  # nothing was committed; after any other error something may have been

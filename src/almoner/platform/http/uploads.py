@@ -32,15 +32,16 @@ class UploadDeclaration:
     """The upload that an endpoint accepts: form field, size limit, media types.
 
     ``longest_side``: images are scaled down to this many pixels. ``pad_to_square``: with a transparent margin.
-    ``stored``: the file is put into the storage, and the handler gets a ``StoredFile`` instead of a ``CheckedFile``.
+    ``stores_file``: the file is put into the storage, and the handler gets a ``StoredFile`` instead of a
+    ``CheckedFile``.
     """
 
-    field: str
+    form_field_name: str
     max_bytes: int
     media_types: tuple[str, ...]
     longest_side: int | None = None
     pad_to_square: bool = False
-    stored: bool = False
+    stores_file: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +53,11 @@ class UploadedFile:
     size: int
     sha256: bytes
     content: BinaryIO
-    fields: Mapping[str, str]
+    form_fields: Mapping[str, str]
 
     def fingerprint(self) -> dict[str, object]:
         """What represents the upload in an idempotency fingerprint: hashes of its parts (settled 8)."""
-        return {"file": self.sha256.hex(), "type": self.media_type, "fields": self.fields}
+        return {"file": self.sha256.hex(), "type": self.media_type, "fields": self.form_fields}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class ReceivedUpload:
 
     uploaded_file: UploadedFile | None
     problem: Exception | None = None
-    fields: Mapping[str, str] = field(default_factory=dict)
+    form_fields: Mapping[str, str] = field(default_factory=dict)
 
     def get_uploaded_file(self) -> UploadedFile:
         """The uploaded file. Raises its ``upload/...`` problem."""
@@ -137,8 +138,8 @@ class _Collector:
             return
         if sum(other.filename is not None for other in self.parts) > 1:
             raise TooManyFiles
-        if part.name != self.declared.field:
-            raise FileIsMissing(f"body.{self.declared.field} is required and must be a file")
+        if part.name != self.declared.form_field_name:
+            raise FileIsMissing(f"body.{self.declared.form_field_name} is required and must be a file")
 
     def data(self, data: bytes, start: int, end: int) -> None:
         part = self.parts[-1]
@@ -148,7 +149,7 @@ class _Collector:
             return
         self.size += end - start
         if self.size > self.declared.max_bytes:
-            raise FileTooLarge(f"body.{self.declared.field} must be at most {self.declared.max_bytes} bytes")
+            raise FileTooLarge(f"body.{self.declared.form_field_name} must be at most {self.declared.max_bytes} bytes")
         piece = data[start:end]
         self.seen.update(piece)
         self.file.write(piece)
@@ -162,9 +163,9 @@ class _Collector:
         declared = self.declared
         found = next((part for part in self.parts if part.filename is not None), None)
         if found is None:
-            raise FileIsMissing(f"body.{declared.field} is required and must be a file")
+            raise FileIsMissing(f"body.{declared.form_field_name} is required and must be a file")
         if not self.size:
-            raise FileIsMissing(f"body.{declared.field} is an empty file")
+            raise FileIsMissing(f"body.{declared.form_field_name} is an empty file")
         name = (found.filename or "")[:255]
         self.file.flush()
         return UploadedFile(name, found.media_type, self.size, self.seen.digest(), self.file, self.fields())

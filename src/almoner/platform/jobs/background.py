@@ -4,7 +4,7 @@ import asyncio
 from datetime import datetime
 
 from almoner.platform.audit.chain import ChainBuilder
-from almoner.platform.database.disk_space import refuse_writes_when_low
+from almoner.platform.database.disk_space import refuse_writes_when_disk_low
 from almoner.platform.database.transactions import BACKGROUND_SECONDS, Database, Tx, statement_timeout
 from almoner.platform.events import dispatcher, reaction_retries
 from almoner.platform.events.dispatcher import Dispatcher
@@ -41,7 +41,7 @@ class BackgroundWorker:
     async def drain(self) -> None:
         """Run events, periodic jobs and queued jobs until nothing is due."""
         # Not under the limits of the request that calls it.
-        with statement_timeout(BACKGROUND_SECONDS), refuse_writes_when_low(enabled=False):
+        with statement_timeout(BACKGROUND_SECONDS), refuse_writes_when_disk_low(enabled=False):
             handled = 1
             while handled:
                 handled = await self._pass_on_events() + await self.sweeper.run_due_jobs() + await self._drain_jobs()

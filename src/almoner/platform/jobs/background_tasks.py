@@ -29,7 +29,7 @@ from typing import Generic, TypeVar
 
 from almoner.kit.events import InternalEvent
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.events.outbox import Event, Reaction, decode_event_data
+from almoner.platform.events.outbox import Event, EventReaction, decode_event_data
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import Answer, DecodedJob, FinishedJob, Job, JobKind
 
@@ -98,7 +98,7 @@ class BackgroundTasks:
     """
 
     handlers: Mapping[str, Handler] = field(default_factory=dict)
-    reactions: tuple[Reaction, ...] = ()
+    reactions: tuple[EventReaction, ...] = ()
     schedules: tuple[Schedule, ...] = ()
     time_limits: Mapping[str, timedelta] = field(default_factory=dict)
 
@@ -106,7 +106,7 @@ class BackgroundTasks:
 def merge_background_tasks(all_tasks: Iterable["BackgroundTasks | TaskRegistry"]) -> BackgroundTasks:
     """Combine the tasks of all slices. Raises ValueError if a job kind or schedule is declared twice."""
     handlers: dict[str, Handler] = {}
-    reactions: list[Reaction] = []
+    reactions: list[EventReaction] = []
     schedules: dict[str, Schedule] = {}
     limits: dict[str, timedelta] = {}
     for given in all_tasks:
@@ -134,7 +134,7 @@ class TaskRegistry:
 
     def __init__(self) -> None:
         self._handlers: dict[str, Handler] = {}
-        self._reactions: list[Reaction] = []
+        self._reactions: list[EventReaction] = []
         self._schedules: list[Schedule] = []
         self._limits: dict[str, timedelta] = {}
 
@@ -164,16 +164,16 @@ class TaskRegistry:
 
         def declare(react: React[_T]) -> React[_T]:
             for event in events:
-                self._reactions.append(Reaction(event.name, _reading(event.record, react)))
+                self._reactions.append(EventReaction(event.name, _reading(event.record, react)))
             return react
 
         return declare
 
     def on_public_event(self, *event_types: str) -> Callable[[React[Event]], React[Event]]:
-        """Like ``on_internal_event``, for public events; see ``Reaction``."""
+        """Like ``on_internal_event``, for public events; see ``EventReaction``."""
 
         def declare(react: React[Event]) -> React[Event]:
-            self._reactions += [Reaction(event_type, react) for event_type in event_types]
+            self._reactions += [EventReaction(event_type, react) for event_type in event_types]
             return react
 
         return declare

@@ -98,8 +98,8 @@ async def load_oldest_due_times_by_kind(tx: Tx) -> Mapping[str, datetime]:
 class LaneBacklog:
     """The number of waiting jobs in a lane, and since when the first has waited."""
 
-    waiting: int
-    oldest_at: datetime
+    waiting_job_count: int
+    oldest_job_created_at: datetime
 
 
 async def load_backlogs_by_lane(tx: Tx, lanes: Sequence[str]) -> Mapping[str, LaneBacklog]:
@@ -148,7 +148,7 @@ set dead_at = null, leased_until = null, attempt = 1, failures = 0, due_at = lea
 """
 
 
-async def retry_dead_job(tx: Tx, job_id: int) -> str:
+async def retry_dead_job_returning_kind(tx: Tx, job_id: int) -> str:
     """Retry a dead job, which is safe to repeat; returns its kind. Raises NoSuchDeadJob."""
     kind: str | None = await tx.fetchval(
         f"{_RETRY} where id = $1 and dead_at is not null returning kind", job_id, tx.now
@@ -175,7 +175,7 @@ async def retry_dead_jobs(tx: Tx, kind: str) -> int:
     return len(rows)
 
 
-async def delete_dead_job(tx: Tx, job_id: int) -> str:
+async def delete_dead_job_returning_kind(tx: Tx, job_id: int) -> str:
     """Delete a dead job and return its kind. Raises NoSuchDeadJob."""
     kind: str | None = await tx.fetchval("delete from job where id = $1 and dead_at is not null returning kind", job_id)
     if kind is None:

@@ -64,7 +64,7 @@ class Heartbeat:
         self._recorded: Sequence[CheckResult] = ()
         self._forgot: datetime | None = None
 
-    async def beat(self) -> None:
+    async def record_heartbeat(self) -> None:
         """Record that this process is alive; delete dead processes once a minute."""
         async with self._db.single_statement() as tx:
             servers = await _beat(tx, self.id, self._role, self.clock_version)
@@ -83,7 +83,7 @@ class Heartbeat:
         """Beat until ``stop`` is set, then deregister."""
         while not stop.is_set():
             try:
-                await self.beat()
+                await self.record_heartbeat()
             except DATABASE_ERRORS as error:
                 self._telemetry.log(
                     "heartbeat_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error)

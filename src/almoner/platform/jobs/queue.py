@@ -352,8 +352,8 @@ class LaneLimits:
     """How many jobs of a lane may run at once, and until when it is paused."""
 
     lane: str
-    cap: int
-    burst_cap: int
+    max_running_jobs: int
+    max_running_jobs_in_burst: int
     paused_until: datetime | None
 
 
@@ -368,8 +368,8 @@ async def set_lane_limits(tx: Tx, limits: Sequence[LaneLimits]) -> None:
         set cap = excluded.cap, burst_cap = excluded.burst_cap, paused_until = excluded.paused_until
         """,
         [limit.lane for limit in ordered],
-        [limit.cap for limit in ordered],
-        [limit.burst_cap for limit in ordered],
+        [limit.max_running_jobs for limit in ordered],
+        [limit.max_running_jobs_in_burst for limit in ordered],
         [limit.paused_until for limit in ordered],
     )
     tx.add_commit_callback(WAKEUP.notify)
@@ -384,7 +384,9 @@ async def remove_lanes(tx: Tx, lanes: Sequence[str]) -> bool:
     return not await tx.fetchval("select exists (select from queue_lane where lane = any($1::text[]))", lanes)
 
 
-async def delete_old_jobs_in_lane(tx: Tx, lane: str, created_before: datetime, limit: int) -> list[Mapping[str, Any]]:
+async def delete_old_lane_jobs_returning_payloads(
+    tx: Tx, lane: str, created_before: datetime, limit: int
+) -> list[Mapping[str, Any]]:
     """Delete a lane's jobs that wait since ``created_before`` or before; returns their payloads."""
     rows = await tx.fetch(
         """
@@ -401,7 +403,7 @@ async def delete_old_jobs_in_lane(tx: Tx, lane: str, created_before: datetime, l
     return [row["payload"] for row in rows]
 
 
-async def renew_leases(tx: Tx, jobs: Sequence[Job]) -> set[int]:
+async def renew_leases_returning_held_job_ids(tx: Tx, jobs: Sequence[Job]) -> set[int]:
     """Extend the leases of running jobs; returns the IDs of those still held."""
     rows = await tx.fetch(
         """

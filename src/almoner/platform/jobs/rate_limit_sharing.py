@@ -8,7 +8,7 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
-from almoner.platform.ratelimit import MOST_SHARED, RateLimiter, Slot, slot_digest
+from almoner.platform.ratelimit import MOST_SHARED, RateLimiter, Slot, rate_limit_slot_digest
 
 _SHARE_SECONDS: Final = 1.0
 _TURNS_TO_FORGET: Final = 60
@@ -31,14 +31,14 @@ union all
 """
 
 
-async def share_rate_limit_usage(tx: Tx, usage: Mapping[Slot, float]) -> dict[bytes, float]:
+async def exchange_rate_limit_usage(tx: Tx, usage_seconds_by_slot: Mapping[Slot, float]) -> dict[bytes, float]:
     """Add this server's usage to the shared table; returns how far each key is ahead on all servers."""
-    digests = {slot_digest(slot): seconds for slot, seconds in usage.items()}
+    digests = {rate_limit_slot_digest(slot): seconds for slot, seconds in usage_seconds_by_slot.items()}
     rows = await tx.fetch(_SHARE, list(digests), list(digests.values()), MOST_SHARED, tx.real_now)
     return {row["key"]: row["ahead"] for row in rows}
 
 
-class RateLimitUsageSharing:
+class RateLimitUsageSynchroniser:
     """Exchanges rate limit usage between servers every second; a single server skips it."""
 
     def __init__(self, db: Database, limiter: RateLimiter, telemetry: Telemetry) -> None:
@@ -58,7 +58,7 @@ class RateLimitUsageSharing:
         if self._servers <= 1:
             return
         async with self._db.single_statement() as tx:
-            ahead = await share_rate_limit_usage(tx, used)
+            ahead = await exchange_rate_limit_usage(tx, used)
             now = tx.real_now.timestamp()
         self._limiter.apply_shared_usage(ahead, now)
         self._turns += 1

@@ -41,7 +41,7 @@ class ScheduledRefresh(Generic[Format]):
         return self.format.code
 
 
-class ScheduleInvalid(Exception):
+class InvalidRefreshSchedule(Exception):
     """The schedule file is invalid; ``problems`` lists why."""
 
     def __init__(self, problems: list[str]) -> None:
@@ -55,11 +55,11 @@ def parse_refresh_schedule(
     address_policy: AddressPolicy,
     unknown_format_error: type[Exception],
 ) -> tuple[ScheduledRefresh[Format], ...]:
-    """Parse the schedule; ``find_format`` looks up formats. Raises ScheduleInvalid."""
+    """Parse the schedule; ``find_format`` looks up formats. Raises InvalidRefreshSchedule."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ScheduleInvalid([f"it is not TOML: {error}"]) from error
+        raise InvalidRefreshSchedule([f"it is not TOML: {error}"]) from error
     problems: list[str] = []
     plan: dict[str, ScheduledRefresh[Format]] = {}
     for name, table in tables.items():
@@ -77,7 +77,7 @@ def parse_refresh_schedule(
                 )
         problems += found
     if problems:
-        raise ScheduleInvalid(problems)
+        raise InvalidRefreshSchedule(problems)
     return tuple(plan.values())
 
 

@@ -212,7 +212,7 @@ class JobRunner:
         result: Answer | JobFailed
         try:
             set_statement_timeout(seconds if own else BACKGROUND_SECONDS)  # of this task, which ends with the job
-            result = await self._deadlines.run(handler(self._context, job), seconds)
+            result = await self._deadlines.run_with_timeout(handler(self._context, job), seconds)
         except UnreleasedDatabaseCopy as copy:  # detected while it ran
             result = JobRetry(_COPY_WAIT, str(copy))
         except Exception as error:  # noqa: BLE001 (a handler may raise anything)
@@ -260,7 +260,7 @@ class JobRunner:
         async with self._context.db.write() as tx:
             await queue.release_expired_jobs(tx)
             ours = [job for job, _ in self._running.values()]
-            stored = await queue.renew_leases(tx, ours) if ours else set()
+            stored = await queue.renew_leases_returning_held_job_ids(tx, ours) if ours else set()
         for job in ours:
             if job.id not in stored and job.id in self._running:
                 self._running.pop(job.id)[1].cancel()

@@ -74,7 +74,7 @@ Report = Callable[[int, ConsistencyCheck], None]
 """Called before each check with the number of finished checks and the next check."""
 
 
-async def run_checks(
+async def run_consistency_checks(
     tx: Tx, checks: Sequence[ConsistencyCheck], report_progress: Report | None = None
 ) -> SelfcheckOutcome:
     """Run all checks in the caller's snapshot transaction."""
@@ -112,7 +112,7 @@ class StoredCheckResult:
     checked_at: datetime
 
 
-async def record_outcome(tx: Tx, checks: Sequence[ConsistencyCheck], outcome: SelfcheckOutcome) -> None:
+async def record_selfcheck_outcome(tx: Tx, checks: Sequence[ConsistencyCheck], outcome: SelfcheckOutcome) -> None:
     """Store the results of a self-check in place of earlier ones."""
     found = {finding.check.name: finding for finding in outcome.findings}
     await tx.execute("delete from selfcheck_result where name <> all($1::text[])", [check.name for check in checks])
@@ -159,29 +159,29 @@ async def run_selfcheck(
 ) -> SelfcheckOutcome:
     """Run all checks on one snapshot."""
     async with db.snapshot() as tx:
-        return await run_checks(tx, checks, report_progress)
+        return await run_consistency_checks(tx, checks, report_progress)
 
 
 @dataclass(frozen=True, slots=True)
-class JobDependencies:
+class SelfcheckJobDependencies:
     """The checks of the nightly job, and where it reports findings."""
 
     checks: Sequence[ConsistencyCheck]
     telemetry: Telemetry
 
 
-run_tasks: Final = DependentTaskRegistry[JobDependencies]()
+run_tasks: Final = DependentTaskRegistry[SelfcheckJobDependencies]()
 
 
 @run_tasks.job(_RUN)
 async def run_nightly_selfcheck(
-    dependencies: JobDependencies, context: JobContext, _job: DecodedJob[NoDetails]
+    dependencies: SelfcheckJobDependencies, context: JobContext, _job: DecodedJob[NoDetails]
 ) -> Result:
     """Run all checks; violations are counted and logged."""
     checks, telemetry = dependencies.checks, dependencies.telemetry
     outcome = await run_selfcheck(context.db, checks)
     async with context.db.write() as tx:
-        await record_outcome(tx, checks, outcome)
+        await record_selfcheck_outcome(tx, checks, outcome)
     found = {finding.check.name: finding for finding in outcome.findings}
     for check in checks:
         telemetry.selfcheck_findings.labels(check.name).set(found[check.name].count if check.name in found else 0)

@@ -162,12 +162,12 @@ class DatabaseHistogram(Collector):
         self.bounds = tuple(Decimal(bound) for bound in bounds)
         registry.register(self)
 
-    def set(self, labels: tuple[str, ...], counts: Iterable[tuple[int, int]], total: float) -> None:
-        """``counts``: the number of values in each bucket; ``total``: their sum."""
+    def set(self, labels: tuple[str, ...], bucket_counts: Iterable[tuple[int, int]], value_sum: float) -> None:
+        """``bucket_counts``: the number of values in each bucket; ``value_sum``: their sum."""
         places = [0] * (len(self.bounds) + 1)
-        for place, count in counts:
+        for place, count in bucket_counts:
             places[place] += count
-        self._counted[labels] = (list(accumulate(places)), total)
+        self._counted[labels] = (list(accumulate(places)), value_sum)
 
     def collect(self) -> Iterator[Metric]:
         """The current values."""

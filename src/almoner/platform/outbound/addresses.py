@@ -86,8 +86,8 @@ class AddressPolicy:
     ``loopback``: receivers on this machine, by http or https on any port (the sandbox, while its API is on loopback).
     """
 
-    loopback: bool = False
-    ports: frozenset[int] | range = frozenset({443})
+    allows_loopback: bool = False
+    allowed_ports: frozenset[int] | range = frozenset({443})
 
 
 _NAT64: Final = IPv6Network("64:ff9b::/96")
@@ -104,7 +104,7 @@ class OutboundTarget:
     url: str
     host: str
     port: int
-    loopback: bool
+    is_loopback: bool
 
 
 def find_denied_range(address: Address) -> str | None:
@@ -176,15 +176,19 @@ def parse_target(url: str, policy: AddressPolicy) -> OutboundTarget:
     host = ascii_host(parts.hostname or "")
     literal = _parse_literal(host)
     local = literal.is_loopback if literal else host == "localhost" or host.endswith(".localhost")
-    local = local and policy.loopback
+    local = local and policy.allows_loopback
     if parts.scheme != "https" and not (local and parts.scheme == "http"):
-        also = "; http is only for the sandbox's own machine, such as http://localhost:3000" if policy.loopback else ""
+        also = (
+            "; http is only for the sandbox's own machine, such as http://localhost:3000"
+            if policy.allows_loopback
+            else ""
+        )
         raise AddressRefused(f"must use https{also}")
     if not local:
         _ensure_public(host, literal)
     port = _read_port(parts)
-    if not local and port not in policy.ports:
-        raise AddressRefused(f"must use port {' or '.join(map(str, sorted(policy.ports)))}")
+    if not local and port not in policy.allowed_ports:
+        raise AddressRefused(f"must use port {' or '.join(map(str, sorted(policy.allowed_ports)))}")
     authority = (f"[{host}]" if ":" in host else host) + ("" if port == _DEFAULT_PORTS[parts.scheme] else f":{port}")
     query = f"?{parts.query}" if parts.query else ""
     return OutboundTarget(f"{parts.scheme}://{authority}{parts.path or '/'}{query}", host, port, local)

@@ -323,7 +323,9 @@ class OutboundClient:
     async def _call(self, call: _Call, owner: str) -> OutboundResponse:
         pool, target = self._acquire_pool(call.url, owner)
         try:
-            return await self._deadlines.run(_exchange(pool.session, target, call), self._limits.call_seconds)
+            return await self._deadlines.run_with_timeout(
+                _exchange(pool.session, target, call), self._limits.call_seconds
+            )
         except _FAILURES as error:
             raise _outbound_failure_of(error) from error
         finally:
@@ -338,7 +340,7 @@ class OutboundClient:
             target = addresses.parse_target(url, self.policy)
         except AddressRefused as error:
             raise TargetNotAllowed(f"The address {error.reason}") from error
-        pool = self._pool(owner, loopback=target.loopback)
+        pool = self._pool(owner, loopback=target.is_loopback)
         pool.busy += 1
         return pool, target
 

@@ -40,7 +40,7 @@ class FetchLimits:
     """The largest file, and the first retry pause, which doubles."""
 
     max_bytes: int = 8 << 30
-    first_pause_seconds: float = 0.1
+    first_retry_delay_seconds: float = 0.1
 
 
 _LIMITS: Final = FetchLimits()
@@ -193,7 +193,7 @@ class _Download:
                         self._came()
                     )
                     raise FetchInterrupted(f"{self.url} could not be fetched: {_sentence(error)}{stored}") from error
-                await asyncio.sleep(self.limits.first_pause_seconds * 2**in_vain)
+                await asyncio.sleep(self.limits.first_retry_delay_seconds * 2**in_vain)
 
     def _came(self) -> int:
         return self._partial.stat().st_size if self._partial.exists() else 0
@@ -220,8 +220,8 @@ class _Download:
         to = urljoin(at, answer.headers.get("Location", ""))
         try:
             if (
-                parse_target(to, self.outbound.policy).loopback
-                and not parse_target(self.url, self.outbound.policy).loopback
+                parse_target(to, self.outbound.policy).is_loopback
+                and not parse_target(self.url, self.outbound.policy).is_loopback
             ):
                 raise AddressRefused("must have a public address")
         except AddressRefused as error:

@@ -76,7 +76,7 @@ class ActiveDeploymentMailTransport:
         await self._transport.send(mail)
 
 
-async def store_in_mailbox(tx: Tx, mail: Mail, mail_id: UUID, sender: str, links: list[str]) -> None:
+async def store_in_sandbox_mailbox(tx: Tx, mail: Mail, mail_id: UUID, sender: str, links: list[str]) -> None:
     """Store an email in the sandbox's mailbox; duplicates by ID are skipped."""
     tag = await tx.execute(
         """insert into sandbox_mail (id, partner_id, sender, recipient, subject, text, html, links, created_at)

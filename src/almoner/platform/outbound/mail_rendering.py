@@ -84,7 +84,7 @@ class MailRenderer(PageRenderer):
     def _templates(self) -> Environment:
         return _mail_environment(self._folder)
 
-    def own_brand(self) -> MailBrand:
+    def deployment_brand(self) -> MailBrand:
         """The deployment's branding."""
         return MailBrand(self.deployment.public_links.name or "Almoner")
 
@@ -110,9 +110,9 @@ class MailRenderer(PageRenderer):
         facts: Mapping[str, object],
         *,
         brand: MailBrand,
-        key: str,
+        deduplication_key: str,
         at: datetime,
-        partner: UUID | None,
+        partner_id: UUID | None,
         to: str,
         attachments: Sequence[Attachment] = (),
     ) -> Mail:
@@ -120,9 +120,9 @@ class MailRenderer(PageRenderer):
         shown = {**facts, "brand": brand, "brand_links": _own_links(brand.links)}
         result = self.render_text(template, language, **shown)
         return Mail(
-            key=key,
+            key=deduplication_key,
             at=at,
-            partner=partner,
+            partner=partner_id,
             to=to,
             subject=self._subject(template, language, shown),
             text=self._text(result, language),

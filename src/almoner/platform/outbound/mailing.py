@@ -41,7 +41,7 @@ class MailUndeliverable:
     """The email is not retried. ``refused``: rejected by a mail server; otherwise out of retries."""
 
     reason: str
-    refused: bool
+    refused_by_server: bool
 
 
 async def send_mail(
@@ -52,9 +52,9 @@ async def send_mail(
         with free_job_slot_while_waiting():
             await transport.send(mail)
     except MailRefused as refused:
-        return MailUndeliverable(str(refused), refused=True)
+        return MailUndeliverable(str(refused), refused_by_server=True)
     except TransientMailFailure as failure:
         if policy.max_attempts is not None and attempt >= policy.max_attempts:
-            return MailUndeliverable(str(failure), refused=False)
+            return MailUndeliverable(str(failure), refused_by_server=False)
         return JobRetry(policy.delay_after(attempt), str(failure))
     return MailSent()

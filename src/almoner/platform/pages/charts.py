@@ -45,13 +45,13 @@ def build_daily_chart(counts_by_day: Mapping[date, int], today: date) -> DailyCh
     return DailyChart(build_daily_bars(counts_by_day, today, most), total, before)
 
 
-def build_daily_bars(values_by_day: Mapping[date, float], today: date, most: float) -> list[ChartBar]:
-    """One bar for each of the last days, oldest first. ``most``: the value of a bar as high as the picture."""
+def build_daily_bars(values_by_day: Mapping[date, float], today: date, max_value: float) -> list[ChartBar]:
+    """One bar for each of the last days, oldest first. ``max_value``: the value of a bar as high as the picture."""
     step = WIDTH / DAYS
     bars = []
     for position in range(DAYS):
         day = today - timedelta(days=DAYS - 1 - position)
         value = values_by_day.get(day, 0)
-        height = round(value / (most or 1) * HEIGHT, 1)
+        height = round(value / (max_value or 1) * HEIGHT, 1)
         bars.append(ChartBar(day, value, round(position * step, 1), HEIGHT - height, round(step - _GAP, 1), height))
     return bars

@@ -11,7 +11,7 @@ from typing import Final
 
 from starlette.responses import StreamingResponse
 
-from almoner.kit.text import escape_formula
+from almoner.kit.text import escape_spreadsheet_formula
 from almoner.platform.pages.headers import NO_PAGE
 
 _NEGATIVE_NUMBER: Final = re.compile(r"-[0-9]+(\.[0-9]+)?")
@@ -43,7 +43,7 @@ async def _chain(first: Iterable[bytes], rest: AsyncIterator[bytes]) -> AsyncIte
         yield part
 
 
-def csv_head(columns: Iterable[str]) -> bytes:
+def csv_header_line(columns: Iterable[str]) -> bytes:
     """The first line of a CSV file. Without the byte order mark, Excel reads UTF-8 as Windows-1252."""
     return codecs.BOM_UTF8 + csv_line(columns)
 
@@ -52,7 +52,11 @@ def csv_line(cells: Iterable[str | Decimal]) -> bytes:
     """A CSV line (RFC 4180). Texts that a spreadsheet would run as formulas get an apostrophe."""
     written = io.StringIO()
     csv.writer(written).writerow(
-        f"{cell:f}" if isinstance(cell, Decimal) else cell if _NEGATIVE_NUMBER.fullmatch(cell) else escape_formula(cell)
+        f"{cell:f}"
+        if isinstance(cell, Decimal)
+        else cell
+        if _NEGATIVE_NUMBER.fullmatch(cell)
+        else escape_spreadsheet_formula(cell)
         for cell in cells
     )
     return written.getvalue().encode()

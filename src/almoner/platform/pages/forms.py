@@ -22,11 +22,11 @@ _SECRETS: Final = frozenset(("password", "again", "secret"))
 """Fields that are not trimmed or cleaned."""
 
 
-def clean_field(name: str, value: str) -> str:
+def clean_form_value(field_name: str, value: str) -> str:
     """A form value, cleaned like all entered text."""
-    if name in _SECRETS:
+    if field_name in _SECRETS:
         return value
-    return clean_email_address(value) if name.endswith("email") else clean_text(value, keep_line_breaks=True)
+    return clean_email_address(value) if field_name.endswith("email") else clean_text(value, keep_line_breaks=True)
 
 
 async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> FormData:
@@ -48,4 +48,4 @@ async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> FormDa
 
 def _decode(text: str) -> FormData:
     fields = parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS)
-    return FormData([(name, clean_field(name, value)) for name, value in fields])
+    return FormData([(name, clean_form_value(name, value)) for name, value in fields])

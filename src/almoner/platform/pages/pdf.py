@@ -75,7 +75,7 @@ class PdfRenderer:
         compiler = self._compiler_with(tuple(more.values())) if more else self._compiler
         try:
             shown = {**facts, "rewritten": any(map(has_unprintable_characters, texts))}
-            return self._compiled(compiler, families, _map_texts(shown, to_printable), links, at)
+            return self._compiled(compiler, families, _map_texts(shown, replace_unprintable_characters), links, at)
         except self._typst.TypstError:
             # Combining marks on a letter of another script: no font has both.
             rewritten = _map_texts({**facts, "rewritten": True}, _with_numbered_marks)
@@ -124,7 +124,7 @@ def text_with_direction(text: str, *, document_is_rtl: bool) -> dict[str, object
     return {"text": text, "rtl": document_is_rtl and not any(character.isdigit() for character in text)}
 
 
-def to_printable(text: str) -> str:
+def replace_unprintable_characters(text: str) -> str:
     """The text limited to characters that the fonts have, on one breakable line."""
     shown = "".join(_printable_character(character) for character in unicodedata.normalize("NFC", text))
     return _LONG.sub("\\g<0>\u200b", shown)
@@ -136,7 +136,7 @@ def has_unprintable_characters(text: str) -> bool:
 
 
 def _with_numbered_marks(text: str) -> str:
-    return to_printable(
+    return replace_unprintable_characters(
         "".join(
             _number_of(one) if unicodedata.category(one) in ("Mn", "Me", "Cf") and ord(one) not in _SELECTORS else one
             for one in unicodedata.normalize("NFC", text)

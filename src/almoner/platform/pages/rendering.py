@@ -177,7 +177,7 @@ class PageRenderer:
 
     def render_message(
         self,
-        kind: str,
+        message_key: str,
         language: Language,
         *,
         status: int,
@@ -193,7 +193,7 @@ class PageRenderer:
             "message.html",
             language,
             status=status,
-            kind=kind,
+            kind=message_key,
             icon_name=icon,
             partner_links=partner_links,
             values=values,

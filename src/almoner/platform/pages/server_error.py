@@ -27,11 +27,11 @@ class ServerErrorResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the page first, then raise the error."""
-        if not is_problem_of_request(self._error):
+        if not is_client_error(self._error):
             await self._page(scope, receive, send)
         raise self._error
 
 
-def is_problem_of_request(error: Exception) -> bool:
+def is_client_error(error: Exception) -> bool:
     """Whether an error is a problem of the request (4xx)."""
     return isinstance(error, Problem) and http_status_of_problem(error) < HTTPStatus.INTERNAL_SERVER_ERROR

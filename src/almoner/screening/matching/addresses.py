@@ -46,12 +46,12 @@ class AddressAgreement:
     numbers_differ: bool
 
     @property
-    def is_comparable(self) -> bool:
+    def has_comparable_part(self) -> bool:
         """Whether both addresses have at least one part in common to compare."""
         return any(one != "unknown" for one in (self.street, self.postcode, self.city, self.state, self.country))
 
     @property
-    def differs(self) -> bool:
+    def has_differing_part(self) -> bool:
         """Whether a part that both addresses state differs. A missing part does not."""
         levels = (self.street, self.postcode, self.city, self.state, self.country)
         return (self.street == "near" and self.numbers_differ) or self.postcode == "near" or "other" in levels
@@ -59,7 +59,7 @@ class AddressAgreement:
 
 def _words(text: str | None) -> list[str]:
     found = convert_number_words(normalise_numerals(normalise_text(text or "")).split())
-    whole = tables.street_abbreviations()
+    whole = tables.street_word_by_abbreviation()
     return [whole.get(word, word) for word in found]
 
 

@@ -78,7 +78,7 @@ _prepare = lru_cache(maxsize=4096)(prepare_name)
 
 def _deduct(likeness: NameSimilarity, finding: Finding, points: float) -> NameSimilarity:
     points = min(points, likeness.score)
-    part = ScorePart(finding, -points, likeness.asked, likeness.listed)
+    part = ScorePart(finding, -points, likeness.searched_name, likeness.listed_name)
     vetoes = (*likeness.vetoes, finding) if finding in ("branch", "unnamed") else likeness.vetoes
     return replace(likeness, score=likeness.score - points, parts=(*likeness.parts, part), vetoes=vetoes)
 
@@ -86,7 +86,7 @@ def _deduct(likeness: NameSimilarity, finding: Finding, points: float) -> NameSi
 def _is_chapter(second: PreparedName, first: PreparedName) -> bool:
     return any(
         kind in ("place", "direction") or word in _CHAPTER_WORDS
-        for word, kind in zip(second.words, second.kinds, strict=True)
+        for word, kind in zip(second.words, second.word_kinds, strict=True)
         if word not in first.words
     )
 
@@ -130,8 +130,8 @@ def _compare_with_lines(
         )
         ways = (searched_name.words, _write_out_initials(searched_name.words, first, second))
         if any(_is_usual_name(words, first, second, stated) for words in ways):
-            same = ScorePart("same", 1.0, searched_name.joined, both.listed)
-            named = NameSimilarity(1.0, (same,), (), searched_name.name, both.listed)
+            same = ScorePart("same", 1.0, searched_name.joined_words, both.listed_name)
+            named = NameSimilarity(1.0, (same,), (), searched_name.name, both.listed_name)
             yield _deduct(named, "second_line", _PARTIAL_LINE_DEDUCTION)
     elif first.is_truncated or (
         in_family is None and _is_chapter(second, first) and not more & set(searched_name.words)
@@ -174,10 +174,10 @@ def _is_usual_name(words: Sequence[str], first: PreparedName, second: PreparedNa
     letters = {word for word in own if word.isalpha()}
     if BRANCH_WORDS & missing or not (letters or own) <= asked:
         return False
-    weights = {word: weight for word, weight in zip(first.words, first.weights, strict=True) if word.isalpha()}
+    weights = {word: weight for word, weight in zip(first.words, first.word_weights, strict=True) if word.isalpha()}
     least = _TELLING_SHARE * max(weights.values(), default=0.0)
     return any(
-        weight >= least and first.kinds[first.words.index(word)] == "word"
+        weight >= least and first.word_kinds[first.words.index(word)] == "word"
         for word, weight in weights.items()
         if word in asked
     )
@@ -225,10 +225,10 @@ def _differs_in_distinctive_word(likeness: NameSimilarity) -> bool:
     typos = {part.listed for part in misspelt}
     if not typos or any(map(_are_two_words, misspelt)):
         return bool(typos)
-    listed = _prepare(likeness.listed)
+    listed = _prepare(likeness.listed_name)
     worth = {
         word: 0.0 if kind == "number" and len(word) == 1 else weight
-        for word, weight, kind in zip(listed.words, listed.weights, listed.kinds, strict=True)
+        for word, weight, kind in zip(listed.words, listed.word_weights, listed.word_kinds, strict=True)
     }
     rest = max((worth.get(word, 0.0) for word in _agreeing_words(likeness) - typos), default=0.0)
     return rest < _DISTINCTIVE_WEIGHT and max(worth.get(word, 0.0) for word in typos) >= rest
@@ -238,12 +238,12 @@ def _are_two_words(part: ScorePart) -> bool:
     counts = tables.word_frequencies_in_register_names()
     plural = part.asked.removesuffix("s") == part.listed.removesuffix("s")
     return not plural and all(
-        counts.count_by_word.get(word, 0) >= _KNOWN_IN_NAMES for word in (part.asked, part.listed)
+        counts.count_by_text.get(word, 0) >= _KNOWN_IN_NAMES for word in (part.asked, part.listed)
     )
 
 
 def _is_swap(part: ScorePart) -> bool:
-    return sorted(part.asked) == sorted(part.listed) and part.asked not in tables.word_frequencies().count_by_word
+    return sorted(part.asked) == sorted(part.listed) and part.asked not in tables.word_frequencies().count_by_text
 
 
 def _place_parts(party: Party, listed: Party, near: AddressAgreement, *, rare: bool) -> Iterator[ScorePart]:
@@ -269,31 +269,33 @@ def compare_parties(party: Party, listed_party: Party) -> PartyAgreement:
         listed_name_second_line=listed_party.name_second_line,
         others_share_first_line=listed_party.shares_first_line,
     )
-    mine, other = _prepare(likeness.asked), _prepare(likeness.listed)
+    mine, other = _prepare(likeness.searched_name), _prepare(likeness.listed_name)
     here, there = parse_address(party), parse_address(listed_party)
     near = compare_addresses(here, there)
-    parts = [ScorePart("name", likeness.score * (1 - _ADDRESS_SHARE), likeness.asked, likeness.listed)]
-    parts += _place_parts(party, listed_party, near, rare=min(mine.total, other.total) >= RARE_NAME_WEIGHT)
+    parts = [ScorePart("name", likeness.score * (1 - _ADDRESS_SHARE), likeness.searched_name, likeness.listed_name)]
+    parts += _place_parts(
+        party, listed_party, near, rare=min(mine.total_weight, other.total_weight) >= RARE_NAME_WEIGHT
+    )
     score = sum(part.points for part in parts)
     if near.street != "same" and other.name_frequency >= _COMMON_NAME_FREQUENCY:
         points = min(_COMMON_NAME_DEDUCTION, score)
         parts.append(ScorePart("common", -points, listed=str(other.name_frequency)))
         score -= points
-    located = near.is_comparable and _has_address(here) and _has_address(there)
+    located = near.has_comparable_part and _has_address(here) and _has_address(there)
     likely = likeness.score >= LIKELY_SCORE and not likeness.vetoes
     return PartyAgreement(
         score=min(max(score, 0.0), 1.0),
-        name=likeness.score,
+        name_score=likeness.score,
         both_have_street_or_box=located,
         is_likely_match=likely,
         is_certain_match=likely and located and score >= CERTAIN_SCORE,
         parts=tuple(parts),
         vetoes=likeness.vetoes,
         name_parts=likeness.parts,
-        exact=likeness.score >= _EQUAL_SCORE,
-        whole_name=bool(listed_party.names) and likeness.listed.startswith(listed_party.names[0]),
+        is_exact_name=likeness.score >= _EQUAL_SCORE,
+        matches_main_name=bool(listed_party.names) and likeness.listed_name.startswith(listed_party.names[0]),
         differs_in_distinctive_word=_differs_in_distinctive_word(likeness),
-        same_place="same" in (near.street, near.postcode, near.city) or near.street == "near",
-        same_state=near.state == "same",
-        address_differs=near.differs,
+        is_same_place="same" in (near.street, near.postcode, near.city) or near.street == "near",
+        is_same_state=near.state == "same",
+        address_differs=near.has_differing_part,
     )

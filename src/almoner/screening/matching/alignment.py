@@ -9,8 +9,11 @@ from rapidfuzz.distance import OSA
 
 from almoner.kit import abbreviations
 from almoner.screening.matching import tables
-from almoner.screening.matching.arabic_article import join_by_article
-from almoner.screening.matching.conventions import may_be_same_word_across_languages, spelling_pairs_differing_in_vowels
+from almoner.screening.matching.arabic_article import possible_spellings_joined_by_article
+from almoner.screening.matching.conventions import (
+    find_spelling_pairs_differing_in_vowels,
+    may_be_same_word_across_languages,
+)
 from almoner.screening.matching.domain import Finding, PreparedName
 from almoner.screening.matching.spelling import consonant_key, normalise_text
 
@@ -103,7 +106,7 @@ def _phonetic_similarity(one: str, other: str) -> float:
         sound = consonant_key(one)
         if len(sound) >= _MIN_SOUND_LETTERS and sound == consonant_key(other):
             return _PHONETIC_LIKENESS
-    pairs = spelling_pairs_differing_in_vowels(one, other)
+    pairs = find_spelling_pairs_differing_in_vowels(one, other)
     alike = pairs and any(OSA.normalized_similarity(*pair) >= _MIN_LETTER_SIMILARITY for pair in pairs)
     return _PHONETIC_LIKENESS if alike else 0.0
 
@@ -203,7 +206,7 @@ class WordAligner:
                 least = last if len(half) < MIN_WORD_LENGTH else last - 1  # RA for RATON, if it is at the same position
                 whole = next((one for one in others if one >= least and other.words[one].startswith(half)), -1)
             rest = tuple(one for one in others if one >= whole)
-            if whole > agreed and sum(other.weights[one] for one in rest) <= other.total / 2:
+            if whole > agreed and sum(other.word_weights[one] for one in rest) <= other.total_weight / 2:
                 self._pair_words("cut", likeness, *((rest, tuple(ours)) if turned else (tuple(ours), rest)))
                 return
 
@@ -238,7 +241,9 @@ class WordAligner:
             ours, others = (self.right, self.left) if turned else (self.left, self.right)
             for first, second in pairwise(ours):
                 if second != first + 1 or not (
-                    together := join_by_article(mine.joined_with_stop_words, mine.words[first], mine.words[second])
+                    together := possible_spellings_joined_by_article(
+                        mine.joined_words_with_stop_words, mine.words[first], mine.words[second]
+                    )
                 ):
                     continue
                 for place in others:
@@ -248,7 +253,7 @@ class WordAligner:
                         return
 
     def _match_synonyms(self) -> None:
-        senses = tables.canonical_synonyms()
+        senses = tables.canonical_word_by_synonym()
         for place in tuple(self.left):
             if sense := senses.get(self._asked.words[place]):
                 for other in self.right:
@@ -258,7 +263,7 @@ class WordAligner:
 
     def _match_first_names(self) -> None:
         """Pair short forms and initials of first names: JON and JOHN; K. and KARIM."""
-        short = tables.nicknames()
+        short = tables.nicknames_by_name()
         for place in tuple(self.left):
             word = self._asked.words[place]
             for other in self.right:
@@ -275,7 +280,8 @@ class WordAligner:
             (likeness, place, other)
             for place in self.left
             for other in self.right
-            if {self._asked.kinds[place], self._listed.kinds[other]} in _MISSPELT_KINDS  # not two places: NORTH DAKOTA
+            if {self._asked.word_kinds[place], self._listed.word_kinds[other]}
+            in _MISSPELT_KINDS  # not two places: NORTH DAKOTA
             if (
                 likeness := word_similarity(
                     self._asked.words[place], self._listed.words[other], allow_more_typos=self._loose

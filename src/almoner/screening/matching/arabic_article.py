@@ -19,7 +19,7 @@ _SHORTEST_WITH_ARTICLE: Final = 5
 """The fewest letters of a word that may begin with the article."""
 
 
-def strip_case_articles(words: Sequence[str]) -> Sequence[str]:
+def strip_south_asian_articles(words: Sequence[str]) -> Sequence[str]:
     """The words without the article in South Asian spelling: ABD UR RAHMAN, ZIA UL HAQ."""
     return [
         word
@@ -38,20 +38,24 @@ def shorten_abdul(word: str) -> str:
     return "abd" if _ABDUL_OR_ABDU.match(word) else word
 
 
-def shorten_abdul_before_name(word: str) -> str:
+def shorten_abdul_prefix(word: str) -> str:
     """ABDRAHMAN for ABDULRAHMAN."""
     return _ABDUL_BEFORE.sub("abd", word)
 
 
-def join_by_article(written: str, first: str, second: str) -> tuple[str, ...]:
+def possible_spellings_joined_by_article(joined_name: str, first_word: str, second_word: str) -> tuple[str, ...]:
     """Two words as people join them, if the name has the article between them: ABDULRAHMAN, ABDERRAHMAN."""
-    if first.startswith("abd"):
-        first = _ABDUL.sub("abd", first)
-    if second.startswith("al") and len(second) >= _SHORTEST_WITH_ARTICLE and first + second in written:
-        second = second[2:]  # ALLAH is AL and LAH
-    elif not _has_article_between(written, first, second):
+    if first_word.startswith("abd"):
+        first_word = _ABDUL.sub("abd", first_word)
+    if (
+        second_word.startswith("al")
+        and len(second_word) >= _SHORTEST_WITH_ARTICLE
+        and first_word + second_word in joined_name
+    ):
+        second_word = second_word[2:]  # ALLAH is AL and LAH
+    elif not _has_article_between(joined_name, first_word, second_word):
         return ()
-    return tuple(f"{first}{vowel}{end}{second}" for vowel in "aeu" for end in ("", "l", second[0]))
+    return tuple(f"{first_word}{vowel}{end}{second_word}" for vowel in "aeu" for end in ("", "l", second_word[0]))
 
 
 def _has_article_between(written: str, first: str, second: str) -> bool:

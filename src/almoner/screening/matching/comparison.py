@@ -31,7 +31,7 @@ _MAX_BRANCH: Final = 0.8
 
 
 def _total_weight(name: PreparedName, places: tuple[int, ...] | list[int]) -> float:
-    return sum(name.weights[place] for place in places)
+    return sum(name.word_weights[place] for place in places)
 
 
 def _find_vetoes(
@@ -39,10 +39,10 @@ def _find_vetoes(
 ) -> tuple[Finding, ...]:
     """The kinds of number, direction and place words that both names have and that differ."""
     kinds: tuple[Finding, ...] = ("number", "direction", "place")
-    both = {searched_name.kinds[one] for one in left}.intersection(listed.kinds[one] for one in right)
+    both = {searched_name.word_kinds[one] for one in left}.intersection(listed.word_kinds[one] for one in right)
     found = [kind for kind in kinds if kind in both]
     years = [
-        {word for word, kind in zip(name.words, name.kinds, strict=True) if kind == "year"}
+        {word for word, kind in zip(name.words, name.word_kinds, strict=True) if kind == "year"}
         for name in (searched_name, listed)
     ]
     if all(years) and years[0].isdisjoint(years[1]):
@@ -54,7 +54,9 @@ def _score_caps(
     searched_name: PreparedName, listed: PreparedName, left: list[int], right: list[int]
 ) -> Iterator[tuple[Finding, float]]:
     """(finding, highest score) of differences that make it another organisation though everything else is equal."""
-    if any(searched_name.kinds[one] == "number" for one in left) or any(listed.kinds[one] == "number" for one in right):
+    if any(searched_name.word_kinds[one] == "number" for one in left) or any(
+        listed.word_kinds[one] == "number" for one in right
+    ):
         yield "number", _MAX_ONE_NUMBERED
     if (
         searched_name.legal_forms & _DISTINCT_FORMS
@@ -82,10 +84,17 @@ def _identical_likeness(searched_name: PreparedName, listed: PreparedName, same:
 
 
 def _is_same(searched_name: PreparedName, listed: PreparedName) -> bool:
-    if searched_name.joined == listed.joined or searched_name.joined_with_stop_words == listed.joined_with_stop_words:
+    if (
+        searched_name.joined_words == listed.joined_words
+        or searched_name.joined_words_with_stop_words == listed.joined_words_with_stop_words
+    ):
         return True
-    return (searched_name.joined_without_form != "" and searched_name.joined_without_form == listed.joined) or (
-        listed.joined_without_form != "" and listed.joined_without_form == searched_name.joined
+    return (
+        searched_name.joined_words_without_legal_form != ""
+        and searched_name.joined_words_without_legal_form == listed.joined_words
+    ) or (
+        listed.joined_words_without_legal_form != ""
+        and listed.joined_words_without_legal_form == searched_name.joined_words
     )
 
 
@@ -94,7 +103,10 @@ def _letter_similarity(searched_name: PreparedName, listed: PreparedName) -> flo
 
     Compared as written too, since a typo can hide that a word is an abbreviation: TEVCH for TECH.
     """
-    pairs = (searched_name.joined, listed.joined), (searched_name.joined_with_stop_words, listed.joined_with_stop_words)
+    pairs = (
+        (searched_name.joined_words, listed.joined_words),
+        (searched_name.joined_words_with_stop_words, listed.joined_words_with_stop_words),
+    )
     return 1 - _LETTER_COST * min(OSA.normalized_distance(*pair) for pair in pairs)
 
 
@@ -112,12 +124,12 @@ def compare_names(
             _without_translated_form(searched_name, listed_name),
             _without_translated_form(listed_name, searched_name),
         )
-    if (searched_name.sounds is None) == (listed_name.sounds is None):
+    if (searched_name.phonetic_name is None) == (listed_name.phonetic_name is None):
         found = _compare_letters(searched_name, listed_name, loose=allow_more_typos, persons=are_persons)
         return _limit_homophones(found) if _has_other_letters(searched_name, listed_name) else found
-    sounded = compare_sounds(whole, other) if whole.sounds else _swap(compare_sounds(other, whole), whole, other)
-    foreign = searched_name.sounds or listed_name.sounds
-    if foreign is not None and not foreign.is_spelt:
+    sounded = compare_sounds(whole, other) if whole.phonetic_name else _swap(compare_sounds(other, whole), whole, other)
+    foreign = searched_name.phonetic_name or listed_name.phonetic_name
+    if foreign is not None and not foreign.spells_all_sounds:
         return sounded
     return max(
         _compare_letters(searched_name, listed_name, loose=allow_more_typos, persons=are_persons),
@@ -128,29 +140,31 @@ def compare_names(
 
 def _has_other_letters(searched_name: PreparedName, listed: PreparedName) -> bool:
     """Whether two names in one script differ in letters that may romanise alike: 玉林 and 榆林, תל and טל."""
-    mine, other = searched_name.sounds, listed.sounds
+    mine, other = searched_name.phonetic_name, listed.phonetic_name
     if mine is None or other is None or mine.script != other.script or mine.script in _UNAMBIGUOUS_SCRIPTS:
         return False
-    return mine.letters != other.letters
+    return mine.sorted_letters != other.sorted_letters
 
 
 def _limit_homophones(found: NameSimilarity) -> NameSimilarity:
     if found.score <= _MAX_HOMOPHONES:
         return found
-    part = ScorePart("letters", _MAX_HOMOPHONES - found.score, found.asked, found.listed)
+    part = ScorePart("letters", _MAX_HOMOPHONES - found.score, found.searched_name, found.listed_name)
     return replace(found, score=_MAX_HOMOPHONES, parts=(*found.parts, part))
 
 
 def _compare_letters(
     searched_name: PreparedName, listed: PreparedName, *, loose: bool, persons: bool
 ) -> NameSimilarity:
-    if searched_name.joined <= listed.joined:
+    if searched_name.joined_words <= listed.joined_words:
         return _compare(searched_name, listed, loose=loose, persons=persons)
     return _swap(_compare(listed, searched_name, loose=loose, persons=persons), searched_name, listed)
 
 
 def _swap(turned: NameSimilarity, searched_name: PreparedName, listed: PreparedName) -> NameSimilarity:
-    return replace(turned, parts=tuple(map(_swap_sides, turned.parts)), asked=searched_name.name, listed=listed.name)
+    return replace(
+        turned, parts=tuple(map(_swap_sides, turned.parts)), searched_name=searched_name.name, listed_name=listed.name
+    )
 
 
 def _without_translated_form(name: PreparedName, other: PreparedName) -> PreparedName:
@@ -162,12 +176,12 @@ def _without_translated_form(name: PreparedName, other: PreparedName) -> Prepare
     return replace(
         name,
         words=name.words[:-1],
-        weights=name.weights[:-1],
-        kinds=name.kinds[:-1],
-        joined=name.joined.removesuffix(last),
-        joined_with_stop_words=name.joined_with_stop_words.removesuffix(last),
-        total=name.total - name.weights[-1],
-        joined_without_form="",
+        word_weights=name.word_weights[:-1],
+        word_kinds=name.word_kinds[:-1],
+        joined_words=name.joined_words.removesuffix(last),
+        joined_words_with_stop_words=name.joined_words_with_stop_words.removesuffix(last),
+        total_weight=name.total_weight - name.word_weights[-1],
+        joined_words_without_legal_form="",
     )
 
 
@@ -176,11 +190,13 @@ def _swap_sides(part: ScorePart) -> ScorePart:
 
 
 def _compare(searched_name: PreparedName, listed: PreparedName, *, loose: bool, persons: bool) -> NameSimilarity:
-    total = searched_name.total + listed.total
+    total = searched_name.total_weight + listed.total_weight
     if not total:
         return NameSimilarity(0.0, (), (), searched_name.name, listed.name)
     if _is_same(searched_name, listed):
-        return _identical_likeness(searched_name, listed, ScorePart("same", 1.0, searched_name.joined, listed.joined))
+        return _identical_likeness(
+            searched_name, listed, ScorePart("same", 1.0, searched_name.joined_words, listed.joined_words)
+        )
     alignment = WordAligner(searched_name, listed, loose=loose, persons=persons)
     parts = []
     score = 0.0
@@ -196,14 +212,15 @@ def _compare(searched_name: PreparedName, listed: PreparedName, *, loose: bool, 
         points = min(
             _REPLACED_WORD_COST
             * min(
-                _total_weight(searched_name, mine) / searched_name.total, _total_weight(listed, other) / listed.total
+                _total_weight(searched_name, mine) / searched_name.total_weight,
+                _total_weight(listed, other) / listed.total_weight,
             ),
             score,
         )
         parts.append(ScorePart("replaced", -points, _text(searched_name, tuple(mine)), _text(listed, tuple(other))))
         score -= points
     if loose and (letters := _letter_similarity(searched_name, listed)) > score:
-        parts.append(ScorePart("letters", letters - score, searched_name.joined, listed.joined))
+        parts.append(ScorePart("letters", letters - score, searched_name.joined_words, listed.joined_words))
         score = letters
     for finding, most in _score_caps(searched_name, listed, mine, other):
         if score > most:

@@ -75,14 +75,14 @@ def fold_english_spelling_variants(word: str) -> str:
 folded_english_spelling: Final = lru_cache(maxsize=16_384)(fold_english_spelling_variants)
 
 
-def consonant_skeleton(folded_word: str) -> str:
+def compute_consonant_skeleton(folded_word: str) -> str:
     """The consonants of a reduced word; a short word keeps its vowels, since its consonants alone are too common."""
     consonants = _VOWELS.sub("", folded_word)
     return consonants if len(consonants) >= _CONSONANTS else folded_word
 
 
 @lru_cache(maxsize=16_384)
-def possible_folded_spellings(word: str) -> frozenset[str]:
+def possible_english_spellings(word: str) -> frozenset[str]:
     """The word in reduced English spelling, for each convention that it may be written in."""
     written = {word}
     if _MAY_BE_REWRITTEN.search(word):
@@ -106,32 +106,34 @@ def may_be_same_word_across_languages(one: str, other: str) -> bool:
     """Whether two words may be spellings of one word in two languages."""
     if _kept_letters(one) != _kept_letters(other):
         return False
-    return folded_english_spelling(one) in possible_folded_spellings(other) or folded_english_spelling(
+    return folded_english_spelling(one) in possible_english_spellings(other) or folded_english_spelling(
         other
-    ) in possible_folded_spellings(one)
+    ) in possible_english_spellings(one)
 
 
 def sounds_alike(one: str, other: str) -> bool:
     """Whether two words have the same consonants, four or more, and vowels in the same places: HESBOLA, HIZBALLAH."""
     listed = _skeleton(folded_english_spelling(other))
     enough = len(listed.replace("V", "")) >= _CONSONANTS_ALONE
-    return enough and any(_skeleton(spelling) == listed for spelling in possible_folded_spellings(one))
+    return enough and any(_skeleton(spelling) == listed for spelling in possible_english_spellings(one))
 
 
 def _skeleton(reduced: str) -> str:
     return _VOWEL_RUN.sub("V", reduced.replace("z", "s"))
 
 
-def spelling_pairs_differing_in_vowels(one: str, other: str) -> list[tuple[str, str]]:
+def find_spelling_pairs_differing_in_vowels(one: str, other: str) -> list[tuple[str, str]]:
     """Reduced spellings of two words that differ only in vowels after the first letter."""
     found: list[tuple[str, str]] = []
     if _kept_consonants(one) != _kept_consonants(other):
         return found
     for mine, foreign in ((folded_english_spelling(one), other), (folded_english_spelling(other), one)):
-        sound = consonant_skeleton(mine)
+        sound = compute_consonant_skeleton(mine)
         if len(sound) < _CONSONANTS or (_VOWELS.search(sound) and _kept_letters(one) != _kept_letters(other)):
             continue  # too short, or too few consonants: the vowels differ
         found += [
-            (mine, spelling) for spelling in possible_folded_spellings(foreign) if consonant_skeleton(spelling) == sound
+            (mine, spelling)
+            for spelling in possible_english_spellings(foreign)
+            if compute_consonant_skeleton(spelling) == sound
         ]
     return found

@@ -102,9 +102,9 @@ def _split(word: str, *, korean: bool) -> list[str] | None:
     return found
 
 
-def possible_hangul_or_pinyin_spellings(name: str) -> Iterator[str]:
+def possible_hangul_or_pinyin_spellings(cyrillic_name: str) -> Iterator[str]:
     """Possible Hangul or Pinyin spellings of a name in lower-case Cyrillic letters."""
-    words = re.findall(r"[а-яё]+", name)
+    words = re.findall(r"[а-яё]+", cyrillic_name)
     if len(words) > 1 and words[0] in _KOREAN_FAMILIES:
         yield from islice(_korean(words), _MOST_READINGS)
     if len(words) > 1 and (reading := _chinese(words)):

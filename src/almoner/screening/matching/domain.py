@@ -16,7 +16,7 @@ Finding = Literal[
 
 ScreeningObstacle = Literal["script_uncertain", "script_not_supported", "no_words"]
 """Why a name without matches is not proof: its script is compared by sound only, not supported, or it has no words."""
-PersonObstacle = Literal[ScreeningObstacle, "single_name"]
+PersonScreeningObstacle = Literal[ScreeningObstacle, "single_name"]
 """The same of a person, who is listed with several names, so that a single name without matches is no proof either."""
 
 Kind = Literal["word", "number", "year", "direction", "place"]
@@ -61,8 +61,8 @@ class NameSimilarity:
     score: float
     parts: tuple[ScorePart, ...]
     vetoes: tuple[Finding, ...]
-    asked: str
-    listed: str
+    searched_name: str
+    listed_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +78,18 @@ class PartyAgreement:
     """
 
     score: float
-    name: float
+    name_score: float
     both_have_street_or_box: bool
     is_likely_match: bool
     is_certain_match: bool
     parts: tuple[ScorePart, ...]
     vetoes: tuple[Finding, ...]
     name_parts: tuple[ScorePart, ...]
-    exact: bool
-    whole_name: bool
+    is_exact_name: bool
+    matches_main_name: bool
     differs_in_distinctive_word: bool
-    same_place: bool
-    same_state: bool
+    is_same_place: bool
+    is_same_state: bool
     address_differs: bool
 
 
@@ -103,12 +103,12 @@ class PhoneticName:
     """
 
     script: str
-    words: tuple[frozenset[str], ...]
-    texts: tuple[str, ...]
-    spellings: frozenset[str]
+    word_sound_keys: tuple[frozenset[str], ...]
+    word_texts: tuple[str, ...]
+    coarse_spellings: frozenset[str]
     merges_l_and_r: bool
-    is_spelt: bool
-    letters: str
+    spells_all_sounds: bool
+    sorted_letters: str
     legal_forms: frozenset[str]
 
 
@@ -124,17 +124,17 @@ class PreparedName:
 
     name: str
     words: tuple[str, ...]
-    weights: tuple[float, ...]
-    kinds: tuple[Kind, ...]
+    word_weights: tuple[float, ...]
+    word_kinds: tuple[Kind, ...]
     legal_forms: frozenset[str]
-    joined: str
-    joined_with_stop_words: str
-    total: float
+    joined_words: str
+    joined_words_with_stop_words: str
+    total_weight: float
     name_frequency: int
     is_truncated: bool
     acronyms: tuple[str, ...]
-    joined_without_form: str = ""
-    sounds: PhoneticName | None = None
+    joined_words_without_legal_form: str = ""
+    phonetic_name: PhoneticName | None = None
 
 
 class PreparedEntry:
@@ -153,7 +153,7 @@ class PreparedEntry:
         names: Iterable[str],
         countries: frozenset[str] = frozenset(),
         identifiers: Iterable[str] = (),
-        addresses: Iterable[Party] = (),
+        address_parties: Iterable[Party] = (),
         concerns: frozenset[str] = frozenset(),
         weak_names: Collection[str] = (),
     ) -> None:
@@ -161,7 +161,7 @@ class PreparedEntry:
         self._names = _join((entry_id, *texts))
         self._weak = sum(1 << place for place, name in enumerate(texts) if name in weak_names)
         self._identifiers = _join(identifiers)
-        lines = (line for at in addresses for line in (at.street, at.city, at.state, at.postcode, at.country))
+        lines = (line for at in address_parties for line in (at.street, at.city, at.state, at.postcode, at.country))
         self._addresses = _join(line or "" for line in lines)
         self.countries, self.concerns = countries, concerns
 
@@ -180,9 +180,9 @@ class PreparedEntry:
         """The names that are too weak to search by."""
         return tuple(name for place, name in enumerate(self.names) if self.is_weak_name(place))
 
-    def is_weak_name(self, position: int) -> bool:
+    def is_weak_name(self, name_position: int) -> bool:
         """Whether the name at a position is too weak to search by."""
-        return bool(self._weak >> position & 1)
+        return bool(self._weak >> name_position & 1)
 
     @property
     def identifiers(self) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ class PreparedEntry:
         return tuple(self._identifiers.split(_SEPARATOR)) if self._identifiers else ()
 
     @property
-    def addresses(self) -> Iterator[Party]:
+    def address_parties(self) -> Iterator[Party]:
         """Its addresses; a missing part is empty."""
         lines = iter(self._addresses.split(_SEPARATOR) if self._addresses else ())
         for street, city, state, postcode, country in zip(lines, lines, lines, lines, lines, strict=True):
@@ -208,8 +208,8 @@ class PreparedSubject:
     names: tuple[PreparedName, ...]
     countries: frozenset[str] = frozenset()
     identifiers: frozenset[str] = frozenset()
-    address: Party | None = None
-    countries_incomplete: bool = False
+    address_party: Party | None = None
+    are_countries_incomplete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +218,8 @@ class EntryMatch:
 
     entry_id: str
     score: float
-    flagged: bool
+    requires_review: bool
     parts: tuple[ScorePart, ...]
     vetoes: tuple[Finding, ...]
-    asked: str
-    listed: str
+    searched_name: str
+    listed_name: str

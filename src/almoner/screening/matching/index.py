@@ -23,10 +23,10 @@ from almoner.screening.matching.alignment import (
     max_edit_distance,
     word_similarity,
 )
-from almoner.screening.matching.arabic_article import join_by_article
+from almoner.screening.matching.arabic_article import possible_spellings_joined_by_article
 from almoner.screening.matching.domain import PhoneticName, PreparedName
 from almoner.screening.matching.posting_lists import PackedWords, PostingLists
-from almoner.screening.matching.sound_comparison import comparable_word_positions
+from almoner.screening.matching.sound_comparison import positions_of_words_comparable_by_sound
 from almoner.screening.matching.sound_index import SoundIndex
 from almoner.screening.matching.spelling import compute_consonant_key
 
@@ -58,14 +58,17 @@ class NameIndex:
 
         def read() -> Iterator[tuple[str, int]]:
             for number, name in enumerate(names):
-                self._totals.append(name.total)
-                lengths.append(len(comparable_word_positions(name)))
+                self._totals.append(name.total_weight)
+                lengths.append(len(positions_of_words_comparable_by_sound(name)))
                 wholes.extend(
                     (whole, number)
-                    for whole in {name.joined_with_stop_words, name.joined_without_form or name.joined_with_stop_words}
+                    for whole in {
+                        name.joined_words_with_stop_words,
+                        name.joined_words_without_legal_form or name.joined_words_with_stop_words,
+                    }
                 )
-                if name.sounds is not None:
-                    sounds.append((number, name.sounds))
+                if name.phonetic_name is not None:
+                    sounds.append((number, name.phonetic_name))
                 words = {*name.words, *_joined_pairs(name)}
                 met.update(words)
                 yield from ((word, number) for word in words)
@@ -79,7 +82,7 @@ class NameIndex:
         """Per length, the position of the first word of at least that many letters."""
         self._sounds = PostingLists((compute_consonant_key(word), number) for number, word in enumerate(words))
         self._written = PostingLists(
-            (conventions.consonant_skeleton(conventions.fold_english_spelling_variants(word)), number)
+            (conventions.compute_consonant_skeleton(conventions.fold_english_spelling_variants(word)), number)
             for number, word in enumerate(words)
         )
         self._near = PostingLists(
@@ -88,31 +91,33 @@ class NameIndex:
         self._in_other_scripts = SoundIndex(sounds, lengths, text_of, self._words, self._postings)
         self._listed = lru_cache(maxsize=_CACHE_SIZE)(self._similar_listed_words)
 
-    def find_candidates(self, searched_name: PreparedName, *, allow_more_typos: bool = False) -> list[int]:
+    def find_candidate_name_positions(
+        self, searched_name: PreparedName, *, allow_more_typos: bool = False
+    ) -> list[int]:
         """The positions of listed names that share enough words with the searched name.
 
         A name of one word is searched in every spelling: nothing else of it could agree. Of a very long name, words are
         searched as spelt: looking for misspellings of each would take long.
         """
-        found = set(self._wholes[searched_name.joined_with_stop_words])
-        if searched_name.joined_without_form:
-            found.update(self._wholes[searched_name.joined_without_form])
+        found = set(self._wholes[searched_name.joined_words_with_stop_words])
+        if searched_name.joined_words_without_legal_form:
+            found.update(self._wholes[searched_name.joined_words_without_legal_form])
         joined = [word for word in _joined_pairs(searched_name) if word in self._postings]
         for word in joined:
             found.update(self._postings[word])
         least, allow_more_typos = (
-            _MIN_SHARED_WEIGHT * searched_name.total,
+            _MIN_SHARED_WEIGHT * searched_name.total_weight,
             allow_more_typos or len(searched_name.words) == 1,
         )
         listed = self._exact_word if len(searched_name.words) > _MOST_MISSPELT else self._listed
         words = [
             (*listed(word, allow_more_typos), weight)
-            for word, weight in zip(searched_name.words, searched_name.weights, strict=True)
+            for word, weight in zip(searched_name.words, searched_name.word_weights, strict=True)
         ]
         words += self._words_joined_by_article(searched_name, listed)
         if joined or sum(weight for count, _, weight in words if count) >= least:
             found.update(self._names_sharing_words(words, least))
-        found.update(self._in_other_scripts.find_candidates(searched_name))
+        found.update(self._in_other_scripts.find_candidate_name_positions(searched_name))
         return sorted(found)
 
     def _names_sharing_words(self, words: list[tuple[int, tuple[str, ...], float]], least: float) -> Iterator[int]:
@@ -139,10 +144,14 @@ class NameIndex:
     ) -> Iterator[tuple[int, tuple[str, ...], float]]:
         """Listed words that join two of the name with the Arabic article: NOUREDDINE for NUR AL-DIN."""
         for place, (first, second) in enumerate(pairwise(name.words)):
-            if not (forms := join_by_article(name.joined_with_stop_words, first, second)):
+            if not (forms := possible_spellings_joined_by_article(name.joined_words_with_stop_words, first, second)):
                 continue
             if found := dict.fromkeys(word for form in forms for word in similar(form, False)[1]):
-                yield sum(map(self._postings.count_numbers, found)), (*found,), sum(name.weights[place : place + 2])
+                yield (
+                    sum(map(self._postings.count_numbers, found)),
+                    (*found,),
+                    sum(name.word_weights[place : place + 2]),
+                )
 
     def _exact_word(self, word: str, _loose: bool, /) -> tuple[int, tuple[str, ...]]:
         count = self._postings.count_numbers(word)
@@ -157,7 +166,7 @@ class NameIndex:
         }
         near.update(other for other in abbreviations.other_spellings(word) if other in self._postings)
         if self._persons:
-            near.update(other for other in tables.nicknames().get(word, ()) if other in self._postings)
+            near.update(other for other in tables.nicknames_by_name().get(word, ()) if other in self._postings)
         listed = (*((word,) if word in self._postings else ()), *sorted(near))
         return sum(map(self._postings.count_numbers, listed)), listed
 
@@ -167,15 +176,15 @@ class NameIndex:
         if len(word) < shortest:
             return set()
         near = set(self._words.get_words(self._sounds[compute_consonant_key(word)]))
-        for spelling in conventions.possible_folded_spellings(word) if loose else ():
-            near.update(self._words.get_words(self._written[conventions.consonant_skeleton(spelling)]))
+        for spelling in conventions.possible_english_spellings(word) if loose else ():
+            near.update(self._words.get_words(self._written[conventions.compute_consonant_skeleton(spelling)]))
         first, last = (
             self._first_of_length(max(shortest, len(word) - most)),
             self._first_of_length(len(word) + most + 1),
         )
         found: set[int] = set()
         for part in _trigrams(word) if loose else _end_trigrams(word):
-            found.update(self._near.numbers_between(part, first, last))
+            found.update(self._near.find_numbers_in_range(part, first, last))
         some = self._words.get_words(found)
         close = process.extract(word, some, scorer=OSA.distance, score_cutoff=most, limit=None)
         allowed = _max_typos(len(word), most, loose=loose)

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 
-from almoner.screening.matching.domain import PersonObstacle, ScreeningObstacle
-from almoner.screening.matching.scripts import COMPARED_BY_SOUND, has_lookalike_letters, unsupported_scripts
+from almoner.screening.matching.domain import PersonScreeningObstacle, ScreeningObstacle
+from almoner.screening.matching.scripts import COMPARED_BY_SOUND, find_unsupported_scripts, has_lookalike_letters
 from almoner.screening.matching.words import prepare_name, words_without_numbers
 
 
 def find_screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:
     """Why these names cannot all be compared; None if they can."""
     given = list(names)
-    scripts = {script for name in given for script in unsupported_scripts(name)}
+    scripts = {script for name in given for script in find_unsupported_scripts(name)}
     if scripts:
         return "script_uncertain" if scripts <= COMPARED_BY_SOUND else "script_not_supported"
     if any(has_lookalike_letters(name) or _is_one_foreign_word(name) for name in given):
@@ -18,7 +18,7 @@ def find_screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:
     return None if given and all(any(map(str.isalnum, name)) for name in given) else "no_words"
 
 
-def find_person_obstacle(name: str) -> PersonObstacle | None:
+def find_person_screening_obstacle(name: str) -> PersonScreeningObstacle | None:
     """Why a person's name cannot be compared; None if it can."""
     return find_screening_obstacle([name]) or ("single_name" if _is_single_name(name) else None)
 
@@ -34,4 +34,4 @@ def _is_one_foreign_word(name: str) -> bool:
         return False
     prepared = prepare_name(name)
     words = words_without_numbers(prepared)
-    return prepared.sounds is not None and len(words) == 1 and words[0] not in name.lower()
+    return prepared.phonetic_name is not None and len(words) == 1 and words[0] not in name.lower()

@@ -73,13 +73,13 @@ class PostingLists:
         place = self._place(key)
         return () if place < 0 else self._numbers[self._starts[place] : self._starts[place + 1]]
 
-    def numbers_between(self, key: str, lower: int, upper: int) -> Sequence[int]:
-        """The numbers under a key from ``lower`` to before ``upper``; they were given in ascending order."""
+    def find_numbers_in_range(self, key: str, range_start: int, range_end: int) -> Sequence[int]:
+        """The numbers under a key from ``range_start`` to before ``range_end``; they were given in ascending order."""
         if (place := self._place(key)) < 0:
             return ()
         start, end = self._starts[place], self._starts[place + 1]
-        begin = bisect_left(self._numbers, lower, start, end)
-        return self._numbers[begin : bisect_left(self._numbers, upper, begin, end)]
+        begin = bisect_left(self._numbers, range_start, start, end)
+        return self._numbers[begin : bisect_left(self._numbers, range_end, begin, end)]
 
     def count_numbers(self, key: str) -> int:
         """Count the numbers of a key."""

@@ -45,7 +45,7 @@ def _script(sign: str) -> str | None:
     return unicodedata.name(sign, "UNKNOWN").partition(" ")[0].partition("-")[0]
 
 
-def unsupported_scripts(text: str) -> Iterator[str]:
+def find_unsupported_scripts(text: str) -> Iterator[str]:
     """The scripts of its letters that are not supported, as Unicode names them: ETHIOPIC."""
     if not text.isascii():
         for sign in dict.fromkeys(text):

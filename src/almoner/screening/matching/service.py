@@ -11,7 +11,7 @@ from almoner.screening.matching.agreement import (
     compare_parties,
 )
 from almoner.screening.matching.comparison import compare_names
-from almoner.screening.matching.obstacles import find_person_obstacle, find_screening_obstacle
+from almoner.screening.matching.obstacles import find_person_screening_obstacle, find_screening_obstacle
 from almoner.screening.matching.posting_lists import PostingLists
 from almoner.screening.matching.romanisations import alternative_romanisations
 from almoner.screening.matching.watchlist_matcher import FLAG_SCORE, WatchlistMatcher, match_entry, prepare_subject
@@ -33,7 +33,7 @@ __all__ = [
     "best_name_similarity",
     "compare_names",
     "compare_parties",
-    "find_person_obstacle",
+    "find_person_screening_obstacle",
     "find_screening_obstacle",
     "match_entry",
     "prepare_name",

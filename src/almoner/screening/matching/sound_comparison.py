@@ -15,8 +15,8 @@ from almoner.screening.matching import tables
 from almoner.screening.matching.domain import NameSimilarity, PhoneticName, PreparedName, ScorePart
 from almoner.screening.matching.sounds import LATIN_STOPS, latin_keys, merge_l_and_r
 from almoner.screening.matching.spelling import normalise_text
-from almoner.screening.matching.syllables import compute_coarse_name_key, syllabic_spelling_likeness
-from almoner.screening.matching.transcription import transcription_likeness
+from almoner.screening.matching.syllables import compute_coarse_name_key, compute_syllabic_spelling_similarity
+from almoner.screening.matching.transcription import compute_transcription_similarity
 
 SHORTEST_NEAR: Final = 3
 """The fewest letters of a key that may differ from another in one letter."""
@@ -51,7 +51,7 @@ class _Pair(NamedTuple):
     is_translation: bool = False
 
 
-def comparable_word_positions(name: PreparedName) -> list[int]:
+def positions_of_words_comparable_by_sound(name: PreparedName) -> list[int]:
     """The positions of words that a spelling in another script has too: no articles, initials or acronyms."""
     short = {*name.acronyms, *_shortened_names(name)}
     kept = [
@@ -76,12 +76,12 @@ def _spelt_words(name: str) -> list[list[str]]:
     return [words] if len(words) < _MIN_LONG_NAME_WORDS else [words, words[1:], words[:-1]]
 
 
-def compute_coarse_latin_keys(name: str) -> frozenset[str]:
+def compute_coarse_keys_of_latin_name(name: str) -> frozenset[str]:
     """Coarse spellings of a name in Latin letters."""
     return frozenset(compute_coarse_name_key(words) for words in _spelt_words(name) if words)
 
 
-coarse_forms: Final = lru_cache(maxsize=4_096)(compute_coarse_latin_keys)
+coarse_forms: Final = lru_cache(maxsize=4_096)(compute_coarse_keys_of_latin_name)
 
 
 def compute_max_possible_similarity(
@@ -100,26 +100,26 @@ def compute_max_possible_similarity(
 
 def compare_sounds(non_latin_name: PreparedName, latin_name: PreparedName) -> NameSimilarity:
     """How alike a name in another script and one in Latin letters sound."""
-    sounds = non_latin_name.sounds
+    sounds = non_latin_name.phonetic_name
     assert sounds is not None, "it is in another script"
     if spelt := _spelling_likeness(sounds, latin_name):
         part = ScorePart("sound", spelt, non_latin_name.name, latin_name.name)
         return NameSimilarity(spelt, (part,), (), non_latin_name.name, latin_name.name)
-    places = comparable_word_positions(latin_name)
-    texts, weights = [latin_name.words[place] for place in places], [latin_name.weights[place] for place in places]
+    places = positions_of_words_comparable_by_sound(latin_name)
+    texts, weights = [latin_name.words[place] for place in places], [latin_name.word_weights[place] for place in places]
     pairs = _best_pairs(_possible_pairs(sounds, texts))
     paired = sum(len(pair.left) for pair in pairs)
     pairs += _form_pairs(sounds, texts, pairs)
-    enough = _agree_enough(pairs, len(sounds.words), len(texts), syllabic=bool(sounds.spellings))
+    enough = _agree_enough(pairs, len(sounds.word_sound_keys), len(texts), syllabic=bool(sounds.coarse_spellings))
     if not enough or _is_homophone_beside_translations(pairs, latin_name, places):
         return NameSimilarity(0.0, (), (), non_latin_name.name, latin_name.name)
     matched = [sum(weights[one] for one in pair.right) for pair in pairs]
-    left_over, right_over = _UNMATCHED * (len(sounds.words) - paired), sum(weights) - sum(matched)
+    left_over, right_over = _UNMATCHED * (len(sounds.word_sound_keys) - paired), sum(weights) - sum(matched)
     total = 2 * sum(matched) + left_over + right_over
     parts = []
     for pair, worth in zip(pairs, matched, strict=True):
         points = 2 * (pair.likeness - _MISMATCH_WEIGHT * (1 - pair.likeness)) * worth / total
-        left, right = " ".join(sounds.texts[one] for one in pair.left), " ".join(texts[one] for one in pair.right)
+        left, right = " ".join(sounds.word_texts[one] for one in pair.left), " ".join(texts[one] for one in pair.right)
         parts.append(ScorePart("sound", points, left, right))
     score = sum(part.points for part in parts)
     if left_over and right_over:
@@ -135,17 +135,17 @@ def either_contains_other_by_sound(non_latin_name: PreparedName, latin_name: Pre
     ``min_weight``: the least weight of the Latin words that agree. A name in another script may only have more words
     between its first and its last.
     """
-    sounds, places = non_latin_name.sounds, comparable_word_positions(latin_name)
-    if sounds is None or sounds.spellings:
+    sounds, places = non_latin_name.phonetic_name, positions_of_words_comparable_by_sound(latin_name)
+    if sounds is None or sounds.coarse_spellings:
         return False
     pairs = _best_pairs(_possible_pairs(sounds, [latin_name.words[place] for place in places]))
     if len(pairs) < _MIN_WORDS or any(pair.likeness < _USUAL_TRANSCRIPTION for pair in pairs):
         return False
     left = {place for pair in pairs for place in pair.left}
     right = {place for pair in pairs for place in pair.right}
-    if sum(latin_name.weights[places[place]] for place in right) < min_weight:
+    if sum(latin_name.word_weights[places[place]] for place in right) < min_weight:
         return False
-    last = len(sounds.words) - 1
+    last = len(sounds.word_sound_keys) - 1
     return len(left) > last or (len(right) == len(places) and {0, last} <= left)
 
 
@@ -185,7 +185,7 @@ def _is_homophone_beside_translations(pairs: Sequence[_Pair], latin_name: Prepar
     if not sounding or sounding == agreeing or not all(tables.is_ordinary_word(words[place]) for place in sounding):
         return False
     return any(
-        latin_name.kinds[place] == "word" and not tables.is_ordinary_word(words[place])
+        latin_name.word_kinds[place] == "word" and not tables.is_ordinary_word(words[place])
         for place in places
         if place not in agreeing
     )
@@ -193,11 +193,11 @@ def _is_homophone_beside_translations(pairs: Sequence[_Pair], latin_name: Prepar
 
 def _spelling_likeness(sounds: PhoneticName, latin: PreparedName) -> float:
     """How well the Latin name spells a name of syllables; 0 if it does not."""
-    if not sounds.spellings:
+    if not sounds.coarse_spellings:
         return 0.0
-    name = "".join(sounds.texts)
+    name = "".join(sounds.word_texts)
     spelt = [words for words in _spelt_words(latin.name) if len(words) >= _MIN_WORDS]
-    alike = max((syllabic_spelling_likeness(name, words) for words in spelt), default=0.0)
+    alike = max((compute_syllabic_spelling_similarity(name, words) for words in spelt), default=0.0)
     return alike if alike >= _MIN_SPELLING_LIKENESS else 0.0
 
 
@@ -233,8 +233,8 @@ def _disjoint_pairs(ordered: Iterable[_Pair]) -> list[_Pair]:
 def _possible_pairs(sounds: PhoneticName, texts: Sequence[str]) -> Iterator[_Pair]:
     """Words of both names that may be the same: by sound, by translation, or written as two on one side."""
     keys = [_latin(text, merges=sounds.merges_l_and_r) for text in texts]
-    for place, mine in enumerate(sounds.words):
-        meant = tables.find_translations(sounds.texts[place])
+    for place, mine in enumerate(sounds.word_sound_keys):
+        meant = tables.find_translations(sounds.word_texts[place])
         for other, listed in enumerate(keys):
             if texts[other] in meant:
                 yield _Pair(_TRANSLATED, _TRANSLATED_LETTERS, (place,), (other,), is_translation=True)
@@ -244,14 +244,14 @@ def _possible_pairs(sounds: PhoneticName, texts: Sequence[str]) -> Iterator[_Pai
 
 
 def _joined_pairs(sounds: PhoneticName, texts: Sequence[str], keys: Sequence[frozenset[str]]) -> Iterator[_Pair]:
-    for place in range(len(sounds.words) - 1):
-        joined = _joined_keys(sounds.words[place], sounds.words[place + 1])
+    for place in range(len(sounds.word_sound_keys) - 1):
+        joined = _joined_keys(sounds.word_sound_keys[place], sounds.word_sound_keys[place + 1])
         for other, listed in enumerate(keys):
             if letters := _shared_letters(joined, listed):
                 yield from _transcribed(sounds, texts, letters, (place, place + 1), (other,))
     for other in range(len(keys) - 1):
         joined = _joined_keys(keys[other], keys[other + 1])
-        for place, mine in enumerate(sounds.words):
+        for place, mine in enumerate(sounds.word_sound_keys):
             if letters := _shared_letters(joined, mine):
                 yield from _transcribed(sounds, texts, letters, (place,), (other, other + 1))
 
@@ -259,8 +259,8 @@ def _joined_pairs(sounds: PhoneticName, texts: Sequence[str], keys: Sequence[fro
 def _transcribed(
     sounds: PhoneticName, texts: Sequence[str], letters: int, left: tuple[int, ...], right: tuple[int, ...]
 ) -> Iterator[_Pair]:
-    text, latin = "".join(sounds.texts[one] for one in left), "".join(texts[one] for one in right)
-    likeness = transcription_likeness(text, sounds.script, latin)
+    text, latin = "".join(sounds.word_texts[one] for one in left), "".join(texts[one] for one in right)
+    likeness = compute_transcription_similarity(text, sounds.script, latin)
     if likeness >= _MIN_TRANSCRIPTION:
         yield _Pair(likeness, letters, left, right)
 
@@ -275,7 +275,7 @@ def _shared_letters(one: frozenset[str], other: frozenset[str]) -> int:
     return 0
 
 
-def is_within_one_letter(key: str, known_keys: Collection[str]) -> bool:
+def is_within_one_letter_of_any(key: str, known_keys: Collection[str]) -> bool:
     """Whether a key is one of these keys or differs by one letter."""
     return key in known_keys or any(
         max(len(key), len(other)) >= SHORTEST_NEAR and Levenshtein.distance(key, other, score_cutoff=1) <= 1

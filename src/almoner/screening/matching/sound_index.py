@@ -21,10 +21,10 @@ from almoner.screening.matching.sound_comparison import (
     MIN_LIKENESS,
     SHORTEST_NEAR,
     coarse_forms,
-    comparable_word_positions,
-    compute_coarse_latin_keys,
+    compute_coarse_keys_of_latin_name,
     compute_max_possible_similarity,
-    is_within_one_letter,
+    is_within_one_letter_of_any,
+    positions_of_words_comparable_by_sound,
 )
 from almoner.screening.matching.sounds import MOST_WORDS, compute_latin_sound_keys, merge_l_and_r
 
@@ -54,7 +54,7 @@ class SoundIndex:
         postings: PostingLists,
     ) -> None:
         self._lengths, self._text_of, self._latin, self._words = lengths, text_of, words, postings
-        self._foreign = {number: len(sounds.words) for number, sounds in foreign}
+        self._foreign = {number: len(sounds.word_sound_keys) for number, sounds in foreign}
         """The number of words of each name in a non-Latin script."""
         keyed = [(key, number) for number, sounds in foreign for keys in _with_joined(sounds) for key in sorted(keys)]
         self._foreign_keys = tuple(dict.fromkeys(key for key, _ in keyed))
@@ -65,24 +65,24 @@ class SoundIndex:
             for part in dict.fromkeys(_key_and_deletions(key))
         )
         self._foreign_spellings = PostingLists(
-            (spelling, number) for number, sounds in foreign for spelling in sounds.spellings
+            (spelling, number) for number, sounds in foreign for spelling in sounds.coarse_spellings
         )
-        self._has_foreign_spellings = any(sounds.spellings for _, sounds in foreign)
+        self._has_foreign_spellings = any(sounds.coarse_spellings for _, sounds in foreign)
         self._sounding_foreign = lru_cache(maxsize=_CACHE_SIZE)(self._find_sounding_like)
         self._similar: dict[tuple[str, bool], tuple[list[str], list[str]]] = {}
 
-    def find_candidates(self, searched_name: PreparedName) -> Iterable[int]:
+    def find_candidate_name_positions(self, searched_name: PreparedName) -> Iterable[int]:
         """The positions of names in another script that may be alike."""
-        if searched_name.sounds is not None:
-            return self._find_in_latin(searched_name.sounds)
+        if searched_name.phonetic_name is not None:
+            return self._find_in_latin(searched_name.phonetic_name)
         return self._find_in_other_scripts(searched_name) if self._foreign else ()
 
     def _find_in_other_scripts(self, searched_name: PreparedName) -> Iterator[int]:
         """Positions of names in another script that may share enough words to match."""
-        places = comparable_word_positions(searched_name)
+        places = positions_of_words_comparable_by_sound(searched_name)
         words, weights = (
             [searched_name.words[place] for place in places],
-            [searched_name.weights[place] for place in places],
+            [searched_name.word_weights[place] for place in places],
         )
         least, total = min(2, len(words)), sum(weights)
         good = []
@@ -128,7 +128,9 @@ class SoundIndex:
         keys = compute_latin_sound_keys(word)
         keys |= set(map(merge_l_and_r, keys))
         near = {place for key in keys for part in _key_and_deletions(key) for place in self._near_foreign[part]}
-        close = (other for other in (self._foreign_keys[place] for place in near) if is_within_one_letter(other, keys))
+        close = (
+            other for other in (self._foreign_keys[place] for place in near) if is_within_one_letter_of_any(other, keys)
+        )
         return tuple({number for other in close for number in self._by_foreign_key[other]})
 
     def _find_in_latin(self, sounds: PhoneticName) -> Iterator[int]:
@@ -141,7 +143,7 @@ class SoundIndex:
             for number in numbers:
                 counts[number] += size
                 worths[number] = worths.get(number, 0.0) + (worth if number in same else worth * _NEAR_SOUND_WEIGHT)
-        least, each = min(2, len(sounds.words)), total / len(sounds.words)
+        least, each = min(2, len(sounds.word_sound_keys)), total / len(sounds.word_sound_keys)
         good = (
             (worths[number] * 2 / (total + each * self._lengths[number]), number)
             for number, count in counts.items()
@@ -149,11 +151,11 @@ class SoundIndex:
         )
         for _, number in sorted(good, reverse=True)[:_MOST_COMPARED]:
             yield number
-        for spelling in sounds.spellings:
+        for spelling in sounds.coarse_spellings:
             yield from self._spellings.numbers[spelling]
-        if sounds.spellings:
+        if sounds.coarse_spellings:
             forms = self._spellings.keys
-            for spelling in sorted(sounds.spellings)[:8]:
+            for spelling in sorted(sounds.coarse_spellings)[:8]:
                 if len(spelling) >= _LONG_SPELLING:
                     near = process.extract(spelling, forms, scorer=Levenshtein.distance, score_cutoff=1, limit=None)
                     for form, *_ in near:
@@ -161,10 +163,10 @@ class SoundIndex:
 
     def _names_by_word(self, sounds: PhoneticName) -> Iterator[tuple[int, set[int], set[int]]]:
         """(number of words, positions of names with them, positions of names that may), per word and joined pair."""
-        exact = len(sounds.words) >= MOST_WORDS  # a longer name was cut off
-        single = dict(zip(sounds.texts, sounds.words, strict=True))
+        exact = len(sounds.word_sound_keys) >= MOST_WORDS  # a longer name was cut off
+        single = dict(zip(sounds.word_texts, sounds.word_sound_keys, strict=True))
         meanings = [(1, keys, tables.find_translations(text)) for text, keys in single.items()]
-        joined = [(2, keys, frozenset[str]()) for keys in _with_joined(sounds)[len(sounds.words) :]]
+        joined = [(2, keys, frozenset[str]()) for keys in _with_joined(sounds)[len(sounds.word_sound_keys) :]]
         for size, keys, meant in (*meanings, *joined):
             found = [self._words_near(key, merges=sounds.merges_l_and_r, exact=exact) for key in keys]
             same = self._names_of(meant.union(*(same for same, _ in found)))
@@ -203,7 +205,7 @@ class SoundIndex:
     def _spellings(self) -> "_KeysOfWords":
         """Coarse spellings of the names in Latin letters."""
         texts = ["" if number in self._foreign else self._text_of(number) for number in range(len(self._lengths))]
-        return _KeysOfWords(texts, compute_coarse_latin_keys)
+        return _KeysOfWords(texts, compute_coarse_keys_of_latin_name)
 
 
 class _KeysOfWords:
@@ -222,8 +224,8 @@ class _KeysOfWords:
 
 def _with_joined(sounds: PhoneticName) -> list[frozenset[str]]:
     """The keys of each word, then those of each joined pair of adjacent words."""
-    pairs = pairwise(sorted(keys)[:2] for keys in sounds.words)
-    return [*sounds.words, *(frozenset(map("".join, product(one, other))) for one, other in pairs)]
+    pairs = pairwise(sorted(keys)[:2] for keys in sounds.word_sound_keys)
+    return [*sounds.word_sound_keys, *(frozenset(map("".join, product(one, other))) for one, other in pairs)]
 
 
 def _key_and_deletions(key: str) -> Iterator[str]:

@@ -15,12 +15,12 @@ from typing import Final
 from anyascii import anyascii
 
 from almoner.screening.matching import tables
-from almoner.screening.matching.arabic_article import shorten_abdul, shorten_abdul_before_name
+from almoner.screening.matching.arabic_article import shorten_abdul, shorten_abdul_prefix
 from almoner.screening.matching.domain import PhoneticName
 from almoner.screening.matching.nonprofit_forms import fold_letter_variants, strip_non_latin_legal_forms
 from almoner.screening.matching.scripts import scripts_of_character
 from almoner.screening.matching.spelling import normalise_text
-from almoner.screening.matching.syllables import compute_coarse_syllabic_keys
+from almoner.screening.matching.syllables import compute_coarse_keys_of_syllabic_name
 
 _MOST_KEYS: Final = 6
 """The maximum number of keys of a word; the usual ones come first."""
@@ -72,7 +72,7 @@ def compute_latin_sound_keys(word: str) -> frozenset[str]:
     """The keys of a lower-case Latin word: ``qaddafi`` and ``gadhafi`` share one."""
     word = _DOUBLED.sub(r"\1", word[:_LONGEST_WORD])
     found = set(_plain_keys(word))
-    for shortened in (shorten_abdul_before_name(shorten_abdul(word)), _ARTICLE.sub("", word)):
+    for shortened in (shorten_abdul_prefix(shorten_abdul(word)), _ARTICLE.sub("", word)):
         if shortened != word:
             found |= _plain_keys(shortened)
     return frozenset(found)
@@ -133,7 +133,7 @@ def build_phonetic_name(raw_name: str) -> PhoneticName | None:
     script = scripts.most_common(1)[0][0]
     plain = strip_diacritics(name) if script in _POINTED else unicodedata.normalize("NFC", name)
     texts = [word for word in _words(_SERVANT_OF.sub("عبد ال", plain)) if word not in _STOPS][:MOST_WORDS]
-    spellings = compute_coarse_syllabic_keys("".join(texts)) if script in _SYLLABIC else frozenset[str]()
+    spellings = compute_coarse_keys_of_syllabic_name("".join(texts)) if script in _SYLLABIC else frozenset[str]()
     words = tuple(_keys(word, script) for word in texts)
     native = filter(_is_native_letter, unicodedata.normalize("NFKC", "".join(texts)))
     letters = "".join(sorted(fold_letter_variants("".join(native))))

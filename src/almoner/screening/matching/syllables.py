@@ -121,7 +121,7 @@ def _spellings_of(sign: str, *, first: bool) -> tuple[tuple[str, ...], ...]:
         place = number - _FIRST_HANGUL
         by_rule = f"{_INITIALS[place // 588]}{_VOWELS[place % 588 // 28]}{_FINALS[place % 28]}".replace("-", "")
         return (tuple(dict.fromkeys((by_rule, *_FAMILIES.get(sign, "").split()))),)
-    mandarin, cantonese = tables.han_readings(sign) or ((), ())
+    mandarin, cantonese = tables.mandarin_and_cantonese_readings(sign) or ((), ())
     if first and sign in _MANDARIN_FAMILIES:
         mandarin = (_MANDARIN_FAMILIES[sign], *mandarin)
     return mandarin, tuple(map(_wade_giles, mandarin)), tuple(map(_jyutping, cantonese))
@@ -129,13 +129,15 @@ def _spellings_of(sign: str, *, first: bool) -> tuple[tuple[str, ...], ...]:
 
 def is_hangul_or_han_syllable(character: str) -> bool:
     """Whether a character is a Hangul syllable, or a Han character with known readings."""
-    return _FIRST_HANGUL <= ord(character) <= _LAST_HANGUL or tables.han_readings(character) is not None
+    return (
+        _FIRST_HANGUL <= ord(character) <= _LAST_HANGUL or tables.mandarin_and_cantonese_readings(character) is not None
+    )
 
 
 @lru_cache(maxsize=1_024)
-def romanise_syllabic_name(name: str) -> tuple[tuple[str, str], ...]:
+def list_family_and_given_name_romanisations(syllabic_name: str) -> tuple[tuple[str, str], ...]:
     """Ways to spell a syllabic name (family name, given name); empty if it is not one."""
-    signs = [sign for sign in name if is_hangul_or_han_syllable(sign)]
+    signs = [sign for sign in syllabic_name if is_hangul_or_han_syllable(sign)]
     if not 1 < len(signs) <= _MOST_SYLLABLES:
         return ()
     ways = [_spellings_of(sign, first=not place) for place, sign in enumerate(signs)]
@@ -153,19 +155,19 @@ def romanise_syllabic_name(name: str) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def compute_coarse_syllabic_keys(name: str) -> frozenset[str]:
+def compute_coarse_keys_of_syllabic_name(syllabic_name: str) -> frozenset[str]:
     """Coarse Latin spellings of a name of syllables, with the family name first and last."""
     found = set()
-    for family, given in romanise_syllabic_name(name):
+    for family, given in list_family_and_given_name_romanisations(syllabic_name):
         found.add(compute_coarse_name_key((family, given)))
         found.add(compute_coarse_name_key((given, family)))
     return frozenset(found)
 
 
-def syllabic_spelling_likeness(name: str, latin_words: Sequence[str]) -> float:
+def compute_syllabic_spelling_similarity(syllabic_name: str, latin_words: Sequence[str]) -> float:
     """How well Latin words, in their order, spell a name of syllables; its family name is first or last."""
     best = 0.0
-    for family, given in romanise_syllabic_name(name):
+    for family, given in list_family_and_given_name_romanisations(syllabic_name):
         for first, rest in ((latin_words[0], latin_words[1:]), (latin_words[-1], latin_words[:-1])):
             alike = compute_latin_sound_similarity(family, first)
             if alike >= _FAMILY_ALIKE:

@@ -35,19 +35,19 @@ _SHORTEST_PART: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class WordFrequencies:
+class TextFrequencies:
     """How often words occur among ``name_count`` names; missing words are rare."""
 
     name_count: int
-    count_by_word: Mapping[str, int]
+    count_by_text: Mapping[str, int]
 
-    def rarity_weight(self, word: str) -> float:
+    def compute_rarity_weight(self, word: str) -> float:
         """The weight of a matching word: from 0.12 for the most frequent to 1 for unknown ones."""
-        return max(_MIN_WEIGHT, 1 - log(1 + self.count_by_word.get(word, 0)) / log(self.name_count))
+        return max(_MIN_WEIGHT, 1 - log(1 + self.count_by_text.get(word, 0)) / log(self.name_count))
 
     def is_known_word(self, word: str) -> bool:
         """Whether a word is frequent enough not to be a misspelling."""
-        return self.count_by_word.get(word, 0) >= _KNOWN_WORD_COUNT
+        return self.count_by_text.get(word, 0) >= _KNOWN_WORD_COUNT
 
 
 def _data_lines(name: str) -> Iterator[str]:
@@ -56,45 +56,45 @@ def _data_lines(name: str) -> Iterator[str]:
     return (line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-def _load_frequencies(name: str) -> WordFrequencies:
+def _load_frequencies(name: str) -> TextFrequencies:
     first, *lines = _data_lines(name)
     pairs = (line.rpartition("\t") for line in lines)
-    return WordFrequencies(int(first), {word: int(count) for word, _, count in pairs})
+    return TextFrequencies(int(first), {word: int(count) for word, _, count in pairs})
 
 
 @cache
-def word_frequencies() -> WordFrequencies:
+def word_frequencies() -> TextFrequencies:
     """How many organisations' names contain each word."""
     return _load_frequencies("words.tsv.gz")
 
 
 @cache
-def word_frequencies_in_register_names() -> WordFrequencies:
+def word_frequencies_in_register_names() -> TextFrequencies:
     """How many registered organisations' names contain each word; watchlists are not counted."""
     return _load_frequencies("registered.tsv.gz")
 
 
 @cache
-def name_frequencies() -> WordFrequencies:
+def name_frequencies() -> TextFrequencies:
     """How many organisations have the same name, such as KNIGHTS OF COLUMBUS."""
     return _load_frequencies("names.tsv.gz")
 
 
 @cache
-def company_legal_form_kinds() -> Mapping[tuple[str, ...], str]:
+def company_legal_form_kind_by_words() -> Mapping[tuple[str, ...], str]:
     """Words of a company's legal form -> its kind: (``gesellschaft``, ``mit``, ...) -> ``LLC``."""
     lines = (line.partition("\t") for line in _data_lines("legal_forms.tsv"))
     return {tuple(form.split()): kind for form, _, kind in lines}
 
 
 @cache
-def legal_form_kinds() -> Mapping[tuple[str, ...], frozenset[str]]:
+def legal_form_kinds_by_words() -> Mapping[tuple[str, ...], frozenset[str]]:
     """Words of a legal form -> its kinds: (``sa``,) -> ``JSC`` and, in Estonia, ``FOUNDATION``."""
     found: dict[tuple[str, ...], frozenset[str]] = {}
     for form in latin_legal_forms():
         if not form.is_ambiguous:
             found[form.words] = found.get(form.words, frozenset()) | {form.kind}
-    for words, kind in company_legal_form_kinds().items():
+    for words, kind in company_legal_form_kind_by_words().items():
         # The table of companies knows a nonprofit's form only as NGO.
         own = frozenset() if words in found and kind == "NGO" else frozenset((kind,))
         found[words] = found.get(words, frozenset()) | own
@@ -105,7 +105,7 @@ def legal_form_kinds() -> Mapping[tuple[str, ...], frozenset[str]]:
 
 
 @cache
-def canonical_synonyms() -> Mapping[str, str]:
+def canonical_word_by_synonym() -> Mapping[str, str]:
     """Synonyms in several languages -> one word: ``internacional`` -> ``intl``."""
     return dict(line.split("\t") for line in _data_lines("senses.tsv"))
 
@@ -122,7 +122,7 @@ def place_words_by_spelling() -> dict[tuple[str, ...], str]:
 
 
 @cache
-def street_abbreviations() -> Mapping[str, str]:
+def street_word_by_abbreviation() -> Mapping[str, str]:
     """Other spellings of words in addresses -> the word: ``blvd`` -> ``boulevard``."""
     lines = (line.split(":") for line in _data_lines("streets.txt"))
     return {spelling: word for word, spellings in lines for spelling in spellings.split()}
@@ -135,7 +135,7 @@ def _han_lines() -> bytes:
 
 
 @lru_cache(maxsize=2_048)
-def han_readings(character: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+def mandarin_and_cantonese_readings(character: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """The Mandarin (Pinyin) and Cantonese (Jyutping) readings of a Han character, without tones; None for others."""
     lines, wanted = _han_lines(), f"\n{character}\t".encode()
     if (start := lines.find(wanted)) < 0:
@@ -145,7 +145,7 @@ def han_readings(character: str) -> tuple[tuple[str, ...], tuple[str, ...]] | No
 
 
 @cache
-def nicknames() -> Mapping[str, frozenset[str]]:
+def nicknames_by_name() -> Mapping[str, frozenset[str]]:
     """First names -> other forms of them, in both directions: JON and JOHN."""
     found: dict[str, set[str]] = {}
     for line in _data_lines("nicknames.txt"):
@@ -164,7 +164,7 @@ def _english_words() -> bytes:
 @lru_cache(maxsize=4_096)
 def is_ordinary_word(word: str) -> bool:
     """Whether a word is an ordinary word and no name, by registered names and the dictionary."""
-    if word_frequencies_in_register_names().count_by_word.get(word, 0) >= _ORDINARY_WORD_COUNT:
+    if word_frequencies_in_register_names().count_by_text.get(word, 0) >= _ORDINARY_WORD_COUNT:
         return True
     words = _english_words()
     return any(b"\n%s\n" % form.encode() in words for form in (word, word.removesuffix("s"), word.removesuffix("es")))

@@ -209,7 +209,7 @@ def _likeness(letters: Sequence[_Letter], units: Sequence[str], vowel: float) ->
 
 
 @lru_cache(maxsize=32_768)
-def transcription_likeness(text: str, script: str, latin_text: str) -> float:
+def compute_transcription_similarity(text: str, script: str, latin_text: str) -> float:
     """How well ``latin_text`` transcribes ``text``: 1 if each letter has its usual transcription."""
     spelt = [_latin_units(shorten_abdul(latin_text) if script == "ARABIC" else latin_text)]
     if script in _MERGING:

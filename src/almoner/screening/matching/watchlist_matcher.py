@@ -27,7 +27,7 @@ from almoner.screening.matching.domain import (
 from almoner.screening.matching.index import NameIndex
 from almoner.screening.matching.sound_comparison import either_contains_other_by_sound
 from almoner.screening.matching.spelling import normalise_text
-from almoner.screening.matching.words import prepare_name, strip_particles
+from almoner.screening.matching.words import prepare_name, strip_name_particles
 
 FLAG_SCORE: Final = 0.7
 """The score from which a match is flagged for review."""
@@ -79,14 +79,14 @@ def _collect_evidence(subject: PreparedSubject, entry: PreparedEntry, home: froz
     parts: list[ScorePart] = []
     if subject.identifiers and (shared := subject.identifiers.intersection(entry.identifiers)):
         parts.append(ScorePart("identifier", _IDENTIFIER_POINTS, listed=" ".join(sorted(shared))))
-    if subject.address is not None:
-        here = parse_address(subject.address)
-        if at := next((one for one in entry.addresses if _is_shared_address(here, one)), None):
+    if subject.address_party is not None:
+        here = parse_address(subject.address_party)
+        if at := next((one for one in entry.address_parties if _is_shared_address(here, one)), None):
             lines = ", ".join(line for line in (at.street, at.city) if line)
             parts.append(ScorePart("street", _ADDRESS_POINTS, listed=lines))
     strongly = bool(parts)
     same = subject.countries & (entry.countries | entry.concerns)
-    if same or (subject.countries and entry.countries and not subject.countries_incomplete):
+    if same or (subject.countries and entry.countries and not subject.are_countries_incomplete):
         reported = " ".join(sorted(subject.countries)), " ".join(sorted(entry.countries | (same & entry.concerns)))
         parts.append(ScorePart("country", _SAME_COUNTRY_POINTS if same else _OTHER_COUNTRY_POINTS, *reported))
     supports = bool(same) or strongly
@@ -94,8 +94,8 @@ def _collect_evidence(subject: PreparedSubject, entry: PreparedEntry, home: froz
         tuple(parts),
         supports,
         bool(same - home) or strongly,
-        is_comparable=bool(subject.countries) and (supports or not subject.countries_incomplete),
-        uncorroborated=subject.countries_incomplete and not supports,
+        is_comparable=bool(subject.countries) and (supports or not subject.are_countries_incomplete),
+        uncorroborated=subject.are_countries_incomplete and not supports,
         states_country=bool(entry.countries),
     )
 
@@ -112,34 +112,35 @@ def _is_shared_address(here: ParsedAddress, listed: Party) -> bool:
 
 def is_distinctive_name(name: PreparedName) -> bool:
     """Whether a name alone identifies its bearer: at least two rare words that are unique to it."""
-    return len(name.words) >= _MIN_WORDS and name.total >= _MIN_DISTINCTIVE_WEIGHT and not name.name_frequency
+    return len(name.words) >= _MIN_WORDS and name.total_weight >= _MIN_DISTINCTIVE_WEIGHT and not name.name_frequency
 
 
-def is_exact_name_sufficient(name: PreparedName) -> bool:
+def is_exact_name_match_sufficient(name: PreparedName) -> bool:
     """Whether an exactly equal name is enough for a match: almost no registered organisation has its words.
 
     Listed names are not counted: an entry would make its own words common.
     """
     counts = tables.word_frequencies_in_register_names()
     unmatched = any(
-        len(word) >= _MIN_WORD_LETTERS and word.isalpha() and word not in counts.count_by_word for word in name.words
+        len(word) >= _MIN_WORD_LETTERS and word.isalpha() and word not in counts.count_by_text for word in name.words
     )
     if len(name.words) == 1 and unmatched and tables.is_ordinary_word(name.words[0]):
         return False
-    seldom = sum(map(counts.rarity_weight, set(name.words))) >= _MIN_IDENTIFYING_WEIGHT
+    seldom = sum(map(counts.compute_rarity_weight, set(name.words))) >= _MIN_IDENTIFYING_WEIGHT
     return not name.name_frequency and (unmatched or (len(name.words) >= _MIN_WORDS and seldom))
 
 
 def _is_exact_name(searched_name: PreparedName, listed: PreparedName, evidence: _Evidence) -> bool:
     """Whether the whole distinctive name equals that of an entry without a country: it must not go unreported."""
     same = (
-        searched_name.joined == listed.joined or searched_name.joined_with_stop_words == listed.joined_with_stop_words
+        searched_name.joined_words == listed.joined_words
+        or searched_name.joined_words_with_stop_words == listed.joined_words_with_stop_words
     )
     return (
         same
         and not evidence.states_country
-        and is_exact_name_sufficient(searched_name)
-        and is_exact_name_sufficient(listed)
+        and is_exact_name_match_sufficient(searched_name)
+        and is_exact_name_match_sufficient(listed)
     )
 
 
@@ -161,13 +162,13 @@ def _is_near_name(
     pairs = [(part.asked, part.listed) for part in typos]
     single = len(searched_name.words) == len(listed.words) == 1
     sounding = single and all(sounds_alike(*pair) and not _is_word(pair[0]) for pair in pairs)
-    letters = min(len(searched_name.joined), len(listed.joined))
+    letters = min(len(searched_name.joined_words), len(listed.joined_words))
     least = _MIN_NAME_LETTERS if typos or likeness.score < _NEARLY_EQUAL else _MIN_NAME_LETTERS - 1
     if (
         (likeness.score < _MIN_LIKENESS_ALONE and not sounding)
         or letters < least
         or searched_name.name_frequency
-        or not is_exact_name_sufficient(listed)
+        or not is_exact_name_match_sufficient(listed)
     ):
         return False
     if all(map(tables.is_ordinary_word, listed.words)):
@@ -189,15 +190,17 @@ def _is_typo(one: str, other: str) -> bool:
 
 def _count_words(name: PreparedName) -> int:
     """The number of words; a name of syllables counts as a family and a given name, though it has no blank."""
-    return max(len(name.words), _MIN_WORDS if name.sounds is not None and name.sounds.spellings else 0)
+    return max(
+        len(name.words), _MIN_WORDS if name.phonetic_name is not None and name.phonetic_name.coarse_spellings else 0
+    )
 
 
 def _is_same_single_name(searched_name: PreparedName, listed: PreparedName) -> bool:
     """Whether both names are the same single rare word, particles aside."""
-    words, listed_words = strip_particles(searched_name.words), strip_particles(listed.words)
+    words, listed_words = strip_name_particles(searched_name.words), strip_name_particles(listed.words)
     if len(words) != 1 or [*words] != [*listed_words] or len(words[0]) < _MIN_NAME_LETTERS:
         return False
-    return is_exact_name_sufficient(searched_name if len(searched_name.words) == 1 else prepare_name(words[0]))
+    return is_exact_name_match_sufficient(searched_name if len(searched_name.words) == 1 else prepare_name(words[0]))
 
 
 def _is_contained(likeness: NameSimilarity, searched_name: PreparedName, listed: PreparedName) -> bool:
@@ -205,12 +208,12 @@ def _is_contained(likeness: NameSimilarity, searched_name: PreparedName, listed:
 
     A word may be spelt as another language does.
     """
-    if (searched_name.sounds is None) != (listed.sounds is None) and not likeness.vetoes:
-        sounded, latin = (searched_name, listed) if searched_name.sounds else (listed, searched_name)
+    if (searched_name.phonetic_name is None) != (listed.phonetic_name is None) and not likeness.vetoes:
+        sounded, latin = (searched_name, listed) if searched_name.phonetic_name else (listed, searched_name)
         if either_contains_other_by_sound(sounded, latin, _MIN_RARE_WEIGHT):
             return True
     fewer, more = sorted((searched_name, listed), key=lambda name: len(name.words))
-    if len(fewer.words) < _MIN_WORDS or fewer.total < _MIN_RARE_WEIGHT or likeness.vetoes:
+    if len(fewer.words) < _MIN_WORDS or fewer.total_weight < _MIN_RARE_WEIGHT or likeness.vetoes:
         return False
     return len(min(fewer.words, key=len)) > 1 and all(
         word in more.words or any(may_be_same_word_across_languages(word, other) for other in more.words)
@@ -227,13 +230,13 @@ def _suffices_alone(likeness: NameSimilarity, searched_name: PreparedName, liste
         spelt, listed_spelt = (
             sum(
                 weight
-                for word, weight in zip(name.words, name.weights, strict=True)
+                for word, weight in zip(name.words, name.word_weights, strict=True)
                 if len(word) > 1 and word not in short
             )
             for name in (searched_name, listed)
         )
         return likeness.score >= _MIN_LIKENESS_ALONE and min(spelt, listed_spelt) >= _MIN_WEIGHT_BESIDE_INITIAL
-    seldom = min(searched_name.total, listed.total) >= _MIN_RARE_WEIGHT
+    seldom = min(searched_name.total_weight, listed.total_weight) >= _MIN_RARE_WEIGHT
     return likeness.score >= (_MIN_LIKENESS_ALONE if seldom else _NEARLY_EQUAL)
 
 
@@ -299,13 +302,15 @@ def match_entry(
 def _best_match(
     subject: PreparedSubject, entry: PreparedEntry, evidence: _Evidence, name_positions: Iterable[int] | None
 ) -> EntryMatch:
-    best = EntryMatch(entry.id, 0.0, flagged=False, parts=(), vetoes=(), asked="", listed="")
+    best = EntryMatch(entry.id, 0.0, requires_review=False, parts=(), vetoes=(), searched_name="", listed_name="")
     names = entry.names
     for place in range(len(names)) if name_positions is None else name_positions:
-        listed = _prepare_listed(names[place], subject.countries_incomplete)
+        listed = _prepare_listed(names[place], subject.are_countries_incomplete)
         for asked in subject.names:
             loose = evidence.agrees_strongly or not evidence.is_comparable
-            likeness = compare_names(asked, listed, allow_more_typos=loose, are_persons=subject.countries_incomplete)
+            likeness = compare_names(
+                asked, listed, allow_more_typos=loose, are_persons=subject.are_countries_incomplete
+            )
             if likeness.score + _MAX_EVIDENCE_POINTS > best.score:
                 score, parts = _score_match(likeness, asked, listed, evidence, weak=entry.is_weak_name(place))
                 if score > best.score:
@@ -327,8 +332,8 @@ def _read_names(entries: Iterable[PreparedEntry], *, person: bool) -> Iterator[P
     """
     for entry in entries:
         names = [prepare_name(text, is_person=person) for text in entry.names]
-        if any(name.sounds is None for name in names):
-            names = [name if name.sounds is None else replace(name, sounds=None) for name in names]
+        if any(name.phonetic_name is None for name in names):
+            names = [name if name.phonetic_name is None else replace(name, phonetic_name=None) for name in names]
         yield from names
 
 
@@ -354,7 +359,7 @@ class _NamedEntries:
         """The entries worth comparing, by position, with the positions of the names found."""
         found: dict[int, set[int]] = {}
         for name in subject.names:
-            for number in self._index.find_candidates(name, allow_more_typos=loose):
+            for number in self._index.find_candidate_name_positions(name, allow_more_typos=loose):
                 entry, place = self._place_of(number)
                 found.setdefault(entry, set()).add(place)
         return found
@@ -378,29 +383,29 @@ class WatchlistMatcher:
         """All entries."""
         return self._all.entries
 
-    def find_candidates(self, subject: PreparedSubject) -> dict[int, set[int]]:
+    def find_candidate_name_positions_by_entry(self, subject: PreparedSubject) -> dict[int, set[int]]:
         """The entries worth comparing, by position, with the positions of the names found."""
         return self._all.find_candidates(subject, loose=self._forgives(subject))
 
     def _forgives(self, subject: PreparedSubject) -> bool:
         """Whether evidence beside the name may agree, so that more typos are forgiven."""
         return bool(
-            subject.countries_incomplete
+            subject.are_countries_incomplete
             or not subject.countries
             or subject.countries - self.home
             or subject.identifiers
-            or subject.address
+            or subject.address_party
         )
 
     def find_matches(self, subject: PreparedSubject) -> list[EntryMatch]:
         """The entries that a reviewer should see, best first."""
-        return [one for one in self.find_matches_with_min_score(subject, min_score=FLAG_SCORE) if one.flagged]
+        return [one for one in self.find_matches_with_min_score(subject, min_score=FLAG_SCORE) if one.requires_review]
 
     def find_matches_with_min_score(self, subject: PreparedSubject, *, min_score: float) -> list[EntryMatch]:
         """The entries worth comparing whose score is at least this, best first."""
         found = []
         loose = self._forgives(subject)
-        in_latin = all(name.sounds is None for name in subject.names)
+        in_latin = all(name.phonetic_name is None for name in subject.names)
         abroad = loose or not in_latin or min_score <= _MAX_NAME_SCORE + _OTHER_COUNTRY_POINTS
         named = self._all if abroad else self._at_home
         for number, places in named.find_candidates(subject, loose=loose).items():

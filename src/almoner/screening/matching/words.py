@@ -12,7 +12,7 @@ from rapidfuzz.distance import OSA
 
 from almoner.kit import abbreviations
 from almoner.screening.matching import tables
-from almoner.screening.matching.arabic_article import is_assimilated_article, strip_case_articles
+from almoner.screening.matching.arabic_article import is_assimilated_article, strip_south_asian_articles
 from almoner.screening.matching.domain import Kind, PreparedName
 from almoner.screening.matching.nonprofit_forms import (
     strip_ambiguous_legal_form,
@@ -97,7 +97,7 @@ class NameTokens(NamedTuple):
     """
 
     words: tuple[str, ...]
-    forms: frozenset[str]
+    legal_form_kinds: frozenset[str]
     joined_words: str
     normalised_text: str
     joined_words_without_legal_form: str = ""
@@ -106,13 +106,13 @@ class NameTokens(NamedTuple):
 @lru_cache(maxsize=1)
 def _form_edges() -> tuple[frozenset[str], frozenset[str]]:
     """(first words, last words) of legal forms."""
-    known = tables.legal_form_kinds()
+    known = tables.legal_form_kinds_by_words()
     return frozenset(form[0] for form in known), frozenset(form[-1] for form in known)
 
 
 def _strip_form(words: list[str]) -> tuple[list[str], frozenset[str] | None]:
     """The words without the longest legal form at one end, and its kinds; None if there is none."""
-    known = tables.legal_form_kinds()
+    known = tables.legal_form_kinds_by_words()
     firsts, lasts = _form_edges()
     begins, ends = words[0] in firsts, words[-1] in lasts
     for length in range(min(_MAX_FORM_WORDS, len(words) - 1), 0, -1) if begins or ends else ():
@@ -126,7 +126,9 @@ def _strip_form(words: list[str]) -> tuple[list[str], frozenset[str] | None]:
 @lru_cache(maxsize=1)
 def _legal_form_words() -> frozenset[str]:
     """Words of several legal forms that are long enough to be recognised with a typo."""
-    counts = Counter(word for form in tables.company_legal_form_kinds() for word in form if len(word) >= _LONG_LEGAL)
+    counts = Counter(
+        word for form in tables.company_legal_form_kind_by_words() for word in form if len(word) >= _LONG_LEGAL
+    )
     return frozenset(word for word, count in counts.items() if count >= _OF_SEVERAL)
 
 
@@ -142,7 +144,7 @@ def _corrected_form_word(word: str) -> str:
     known = _legal_form_words()
     if (
         len(word) < _LONG_LEGAL - 1
-        or tables.word_frequencies().count_by_word.get(word, 0) >= _OF_SEVERAL
+        or tables.word_frequencies().count_by_text.get(word, 0) >= _OF_SEVERAL
         or word.removesuffix("s") in known
     ):
         return word
@@ -250,7 +252,7 @@ def tokenise_name(name: str, *, is_person: bool = False) -> NameTokens:
     if not words:
         return NameTokens((), frozenset(forms), "", written)
     words = convert_number_words(words)
-    words = _join_phrases(words if is_person else abbreviations.write_out_in_context(words))
+    words = _join_phrases(words if is_person else abbreviations.expand_abbreviations_in_context(words))
     words = [word for place, word in enumerate(words) if not place or not _is_form_inside(words, place)]
     bare = strip_ambiguous_legal_form(words) or _strip_damaged_form(words)
     if bare is None and not given.isascii() and (rest := strip_attached_legal_form(given)):
@@ -271,7 +273,7 @@ def tokenise_name(name: str, *, is_person: bool = False) -> NameTokens:
 @lru_cache(maxsize=1)
 def _cut_forms() -> frozenset[str]:
     """Truncated words that are a legal form by themselves: COMP, CORPORAT."""
-    words = (form[0] for form in tables.company_legal_form_kinds() if len(form) == 1)
+    words = (form[0] for form in tables.company_legal_form_kind_by_words() if len(form) == 1)
     return frozenset(word[:end] for word in words for end in range(_SHORT_LEGAL, len(word)))
 
 
@@ -319,17 +321,17 @@ def _without_weak(words: Sequence[str], *, initials: bool) -> Sequence[str]:
 
 def _words_of_person(words: Sequence[str], given: str, written: Sequence[str]) -> Sequence[str]:
     """The words without particles and legal forms, unless these are one of two names: VAN NGUYEN, AL GORE, SA KIM."""
-    strong = _without_weak(strip_case_articles(words), initials=True)
+    strong = _without_weak(strip_south_asian_articles(words), initials=True)
     several = len(strong) == 1 and sum(any(map(str.isalpha, part)) for part in _BETWEEN_NAMES.split(given)) > 1
     return written if several else strong
 
 
 def words_without_numbers(name: PreparedName) -> tuple[str, ...]:
     """The words of a name that are no numbers."""
-    return tuple(word for word, kind in zip(name.words, name.kinds, strict=True) if kind not in ("number", "year"))
+    return tuple(word for word, kind in zip(name.words, name.word_kinds, strict=True) if kind not in ("number", "year"))
 
 
-def strip_particles(words: Sequence[str]) -> Sequence[str]:
+def strip_name_particles(words: Sequence[str]) -> Sequence[str]:
     """The words of a person's name that are no particles; all if it has no others."""
     return [word for word in words if len(word) == 1 or word not in STOP_WORDS] or words
 
@@ -351,8 +353,8 @@ def _place_words() -> frozenset[str]:
 def _weigh_word(word: str) -> tuple[float, Kind]:
     kind = _kind(word)
     frequencies = tables.word_frequencies()
-    likely = max((word, *abbreviations.WORDS.get(word, ())), key=lambda one: frequencies.count_by_word.get(one, 0))
-    weight = frequencies.rarity_weight(likely)
+    likely = max((word, *abbreviations.WORDS.get(word, ())), key=lambda one: frequencies.count_by_text.get(one, 0))
+    weight = frequencies.compute_rarity_weight(likely)
     if kind in ("number", "year"):
         weight = max(weight, _MIN_NUMBER_WEIGHT)
     elif kind in ("direction", "place"):
@@ -379,7 +381,7 @@ def prepare_name(name: str, *, is_person: bool = False) -> PreparedName:
     words, forms, whole, written, bare = tokenise_name(name, is_person=is_person)
     read = [_weigh_word(word) for word in words]
     weights = [weight for weight, _ in read]
-    if is_person and len(strong := strip_particles(words)) < len(words):
+    if is_person and len(strong := strip_name_particles(words)) < len(words):
         weights = [weight if word in strong else _PARTICLE_WEIGHT for word, weight in zip(words, weights, strict=True)]
     if is_person:
         for place in range(1, len(words) - 1):
@@ -396,7 +398,7 @@ def prepare_name(name: str, *, is_person: bool = False) -> PreparedName:
         "".join(words),
         whole,
         sum(weights),
-        tables.name_frequencies().count_by_word.get(" ".join(words), 0),
+        tables.name_frequencies().count_by_text.get(" ".join(words), 0),
         written.endswith(_TRUNCATED_ENDINGS),
         _acronyms(written.split(), words),
         bare,

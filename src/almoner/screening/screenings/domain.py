@@ -7,7 +7,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit.events import InternalEvent
-from almoner.screening.matching.domain import Party, PersonObstacle, ScorePart
+from almoner.screening.matching.domain import Party, PersonScreeningObstacle, ScorePart
 from almoner.screening.matching.domain import ScreeningObstacle as ScreeningObstacle
 from almoner.screening.watchlists.domain import (
     Category,
@@ -59,13 +59,13 @@ class WatchlistHit:
 
     list: str
     version: str
-    load: UUID
-    since: UUID
+    import_id: UUID
+    entry_changed_by_import_id: UUID
     category: Category
     entry_key: str
     score: float
     parts: Sequence[ScorePart]
-    asked: str
+    searched_name: str
     listed: str
     subject_side: "MatchSide"
     entry_side: "MatchSide"
@@ -84,7 +84,7 @@ class WatchlistSearchResult:
     similar: Sequence[WatchlistHit]
     entries: Mapping[tuple[str, str], WatchlistEntry]
     containing: TextHits
-    obstacle: PersonObstacle | None
+    obstacle: PersonScreeningObstacle | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class StoredSubject:
     id: UUID
     subject: ScreenedSubject
     details: SubjectDetails
-    monitored: bool
+    is_monitored: bool
     engine_version: int
     screened_at: datetime
     obstacle: ScreeningObstacle | None = None
@@ -140,7 +140,7 @@ class MatchSideDifference:
     """A change since a match was decided: the side, the field, and both values."""
 
     side: Literal["subject", "entry"]
-    detail: str
+    field_name: str
     before: str | None
     after: str | None
 
@@ -172,7 +172,7 @@ class ScreeningMatch:
     list: str
     entry_key: str
     category: Category
-    since: UUID
+    entry_changed_by_import_id: UUID
     score: float
     parts: Sequence[ScorePart]
     subject_side: MatchSide
@@ -202,7 +202,7 @@ class ScreeningMatch:
         return replace(
             self,
             category=hit.category,
-            since=hit.since,
+            entry_changed_by_import_id=hit.entry_changed_by_import_id,
             score=hit.score,
             parts=hit.parts,
             subject_side=hit.subject_side,
@@ -212,13 +212,18 @@ class ScreeningMatch:
             current=True,
         )
 
-    def with_new_engine_result(self, hit: WatchlistHit) -> "ScreeningMatch":
+    def updated_with_new_engine_hit(self, hit: WatchlistHit) -> "ScreeningMatch":
         """The match with the result of a new engine version for unchanged sides.
 
         The decision still applies, since both sides are the same; it is stored with the sides as the new engine reads
         them.
         """
-        if self.decided is None or not self.current or self.awaiting_review or self.since != hit.since:
+        if (
+            self.decided is None
+            or not self.current
+            or self.awaiting_review
+            or self.entry_changed_by_import_id != hit.entry_changed_by_import_id
+        ):
             return self.updated_with_hit(hit)
         decided = replace(self.decided, subject_side=hit.subject_side, entry_side=hit.entry_side)
         return replace(self, decided=decided).updated_with_hit(hit)
@@ -253,9 +258,9 @@ class ScreeningResult:
     kind: SubjectKind
     lists: Sequence[WatchlistVersion]
     matches: Sequence[ScreeningMatch]
-    opened: Sequence[ScreeningMatch] = ()
-    ended: Sequence[ScreeningMatch] = ()
-    changed: bool = False
+    newly_awaiting_review: Sequence[ScreeningMatch] = ()
+    no_longer_awaiting_review: Sequence[ScreeningMatch] = ()
+    has_changed: bool = False
     obstacle: ScreeningObstacle | None = None
     manual_result: ManualResult | None = None
 
@@ -264,13 +269,16 @@ class ScreeningResult:
         waiting = {match.id for match in self.matches if match.awaiting_review}
         return replace(
             self,
-            opened=[*self.opened, *(match for match in previous_result.opened if match.id in waiting)],
-            ended=[*previous_result.ended, *self.ended],
-            changed=previous_result.changed or self.changed,
+            newly_awaiting_review=[
+                *self.newly_awaiting_review,
+                *(match for match in previous_result.newly_awaiting_review if match.id in waiting),
+            ],
+            no_longer_awaiting_review=[*previous_result.no_longer_awaiting_review, *self.no_longer_awaiting_review],
+            has_changed=previous_result.has_changed or self.has_changed,
         )
 
     @property
-    def covering_watchlists(self) -> Sequence[WatchlistVersion]:
+    def watchlists_covering_subject_kind(self) -> Sequence[WatchlistVersion]:
         """The lists that contain entries of its kind."""
         return [version for version in self.lists if version.covered_categories(self.kind)]
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import EntryMatch, Party, PreparedSubject
-from almoner.screening.matching.domain import PreparedEntry as Compared
+from almoner.screening.matching.domain import PreparedEntry as PreparedEntry
 from almoner.screening.screenings import programmes
 from almoner.screening.screenings.domain import HOME_COUNTRIES, MatchSide, SubjectDetails, WatchlistHit
 from almoner.screening.watchlists.domain import (
@@ -46,12 +46,12 @@ class IndexedEntry:
     """One list entry, prepared for comparison."""
 
     origin: EntryOrigin
-    compared: Compared
+    prepared_entry: PreparedEntry
 
     @property
     def key(self) -> str:
         """The entry's key in its list."""
-        return self.compared.id.partition("/")[2]
+        return self.prepared_entry.id.partition("/")[2]
 
 
 def index_entry(entry: WatchlistEntry) -> IndexedEntry | None:
@@ -62,7 +62,7 @@ def index_entry(entry: WatchlistEntry) -> IndexedEntry | None:
     named = [name for name in listed.names if matching.prepare_name(name.text).words]
     strong = {name.text for name in named if name.kind != "weak_alias"}
     names = dict.fromkeys(name.text for name in named)
-    compared = Compared(
+    compared = PreparedEntry(
         _entry_id(entry.list, listed.key),
         names,
         _interned_value(frozenset(listed.countries)),
@@ -73,7 +73,9 @@ def index_entry(entry: WatchlistEntry) -> IndexedEntry | None:
         else _NONE,
         names.keys() - strong,
     )
-    return IndexedEntry(_interned_value(EntryOrigin(entry.list, listed.kind, entry.category, entry.since)), compared)
+    return IndexedEntry(
+        _interned_value(EntryOrigin(entry.list, listed.kind, entry.category, entry.changed_by_import_id)), compared
+    )
 
 
 def _entry_id(code: str, key: str) -> str:
@@ -114,7 +116,7 @@ def prepare_subject_details(subject_details: SubjectDetails) -> PreparedSubject:
         frozenset(subject_details.countries),
         frozenset(filter(None, map(normalise_identifier, subject_details.identifiers))),
         subject_details.address,
-        countries_incomplete=person,
+        are_countries_incomplete=person,
     )
 
 
@@ -131,21 +133,23 @@ class _EvidenceIndex:
 
     def __init__(self, entries: Sequence[IndexedEntry]) -> None:
         self._entries = entries
-        listed = [(place, one.compared) for place, one in enumerate(entries)]
+        listed = [(place, one.prepared_entry) for place, one in enumerate(entries)]
         self._numbers = matching.PostingLists((number, place) for place, one in listed for number in one.identifiers)
         self._places = matching.PostingLists(
             (key, place)
             for place, one in listed
-            for key in {key for at in one.addresses for key in _address_keys(at.street, (at.city or "").split(","))}
+            for key in {
+                key for at in one.address_parties for key in _address_keys(at.street, (at.city or "").split(","))
+            }
         )
 
-    def of(self, subject: PreparedSubject) -> dict[str, Compared]:
+    def of(self, subject: PreparedSubject) -> dict[str, PreparedEntry]:
         """The entries found, by their IDs."""
         found = [place for number in subject.identifiers for place in self._numbers[number]]
-        if (at := subject.address) is not None:
+        if (at := subject.address_party) is not None:
             for key in _address_keys(at.street, (at.city, (at.postcode or "").partition("-")[0])):
                 found += self._places[key]
-        return {one.id: one for one in (self._entries[place].compared for place in found)}
+        return {one.id: one for one in (self._entries[place].prepared_entry for place in found)}
 
 
 def _address_keys(street: str | None, places: Iterable[str | None]) -> Iterator[str]:
@@ -162,12 +166,16 @@ class ScreeningIndex:
         self.entries = tuple(entries)
         self.versions = tuple(versions)
         self._named: dict[str, tuple[str, UUID]] = {one.code: (one.version_label, one.load.id) for one in versions}
-        self._positions = matching.PostingLists((one.compared.id, place) for place, one in enumerate(self.entries))
+        self._positions = matching.PostingLists(
+            (one.prepared_entry.id, place) for place, one in enumerate(self.entries)
+        )
         of = {
             kind: [one for one in self.entries if one.origin.kind in kinds] for kind, kinds in KINDS_BY_SUBJECT.items()
         }
         self._lists = {
-            kind: matching.WatchlistMatcher((one.compared for one in held), HOME_COUNTRIES, persons=kind == "person")
+            kind: matching.WatchlistMatcher(
+                (one.prepared_entry for one in held), HOME_COUNTRIES, persons=kind == "person"
+            )
             for kind, held in of.items()
         }
         self._evidence = {kind: _EvidenceIndex(held) for kind, held in of.items()}
@@ -179,15 +187,17 @@ class ScreeningIndex:
         all evidence, which allows more typos.
         """
         whole = prepare_subject_details(subject_details)
-        named = PreparedSubject(whole.names, whole.countries, countries_incomplete=whole.countries_incomplete)
+        named = PreparedSubject(whole.names, whole.countries, are_countries_incomplete=whole.are_countries_incomplete)
         found = {one.entry_id: one for one in self._lists[subject_details.kind].find_matches(named)}
         for entry, compared in self._evidence[subject_details.kind].of(whole).items():
             one = matching.match_entry(whole, compared, home_countries=HOME_COUNTRIES)
-            if one.flagged:
+            if one.requires_review:
                 found[entry] = one
         return [self._hit(one) for one in sorted(found.values(), key=lambda one: (-one.score, one.entry_id))]
 
-    def find_similar(self, subject_details: SubjectDetails, min_score: float, max_count: int) -> list[WatchlistHit]:
+    def find_similar_hits(
+        self, subject_details: SubjectDetails, min_score: float, max_count: int
+    ) -> list[WatchlistHit]:
         """Return up to ``max_count`` entries with a score of at least ``min_score`` that are not flagged, best first.
 
         They are searched by name only.
@@ -205,14 +215,14 @@ class ScreeningIndex:
         if one is None or one.origin.kind not in KINDS_BY_SUBJECT[subject_details.kind]:
             return None
         whole = prepare_subject_details(subject_details)
-        found = matching.match_entry(whole, one.compared, home_countries=HOME_COUNTRIES)
-        if not found.parts and whole.names and one.compared.names:  # nothing agrees
-            found = replace(found, asked=whole.names[0].name, listed=one.compared.names[0])
+        found = matching.match_entry(whole, one.prepared_entry, home_countries=HOME_COUNTRIES)
+        if not found.parts and whole.names and one.prepared_entry.names:  # nothing agrees
+            found = replace(found, searched_name=whole.names[0].name, listed_name=one.prepared_entry.names[0])
         return self._hit(found)
 
     def _find_entry(self, entry_id: str) -> IndexedEntry | None:
         found = (self.entries[place] for place in self._positions[entry_id])
-        return next((one for one in found if one.compared.id == entry_id), None)
+        return next((one for one in found if one.prepared_entry.id == entry_id), None)
 
     def _hit(self, found: EntryMatch) -> WatchlistHit:
         one = self._find_entry(found.entry_id)
@@ -222,14 +232,14 @@ class ScreeningIndex:
         return WatchlistHit(
             list=one.origin.list,
             version=version,
-            load=load,
-            since=one.origin.changed_by_import_id,
+            import_id=load,
+            entry_changed_by_import_id=one.origin.changed_by_import_id,
             category=one.origin.category,
             entry_key=one.key,
             score=found.score,
             parts=found.parts,
-            asked=found.asked,
-            listed=found.listed,
+            searched_name=found.searched_name,
+            listed=found.listed_name,
             subject_side=subject_side,
             entry_side=entry_side,
         )
@@ -237,8 +247,8 @@ class ScreeningIndex:
 
 def _sides(found: EntryMatch, category: Category) -> tuple[MatchSide, MatchSide]:
     """The facts of each side that a decision depends on; another spelling of the same words changes nothing."""
-    mine = {"name": matching.prepare_name(found.asked).joined}
-    other = {"name": matching.prepare_name(found.listed).joined, "category": category}
+    mine = {"name": matching.prepare_name(found.searched_name).joined_words}
+    other = {"name": matching.prepare_name(found.listed_name).joined_words, "category": category}
     for part in found.parts:
         if part.finding == "country":
             mine["countries"], other["countries"] = part.asked, part.listed

@@ -93,7 +93,7 @@ def _index_batch(batch: Sequence[WatchlistEntry], known: Mapping[str, IndexedEnt
     found = []
     for entry in batch:
         indexed = known.get(entry.listed.key)
-        if indexed is None or indexed.origin.changed_by_import_id != entry.since:
+        if indexed is None or indexed.origin.changed_by_import_id != entry.changed_by_import_id:
             indexed = index_entry(entry)
         if indexed is not None:
             found.append(indexed)

@@ -11,8 +11,13 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import outbox
-from almoner.screening.matching.domain import PersonObstacle
-from almoner.screening.matching.service import ENGINE_VERSION, FLAG_SCORE, find_person_obstacle, find_screening_obstacle
+from almoner.screening.matching.domain import PersonScreeningObstacle
+from almoner.screening.matching.service import (
+    ENGINE_VERSION,
+    FLAG_SCORE,
+    find_person_screening_obstacle,
+    find_screening_obstacle,
+)
 from almoner.screening.screenings import store
 from almoner.screening.screenings.domain import (
     CHANGED,
@@ -67,7 +72,7 @@ async def rescreen(tx: Tx, screener: Screener, stored_subject_id: UUID) -> Scree
     """Screen a watched subject again with its stored details; None if it is no longer watched."""
     lists = await screener.load_current_index(tx)
     stored = await store.lock_subject_by_id(tx, stored_subject_id)
-    return await _compare(tx, lists, stored) if stored is not None and stored.monitored else None
+    return await _compare(tx, lists, stored) if stored is not None and stored.is_monitored else None
 
 
 async def get_screening_result(tx: Tx, subject: ScreenedSubject) -> ScreeningResult:
@@ -94,7 +99,7 @@ async def search_watchlists(
 
     def compare() -> tuple[list[WatchlistHit], list[WatchlistHit]]:
         found = lists.find_hits(subject_details)[:_MOST_FOUND]
-        return found, lists.find_similar(subject_details, _LEAST_SIMILAR, _MOST_FOUND)
+        return found, lists.find_similar_hits(subject_details, _LEAST_SIMILAR, _MOST_FOUND)
 
     flagged, similar = await asyncio.to_thread(compare)
     keys: dict[str, list[str]] = {}
@@ -113,9 +118,9 @@ async def search_watchlists(
     )
 
 
-def _lookup_obstacle(subject_details: SubjectDetails) -> PersonObstacle | None:
+def _lookup_obstacle(subject_details: SubjectDetails) -> PersonScreeningObstacle | None:
     if subject_details.kind == "person":
-        return next(filter(None, map(find_person_obstacle, subject_details.names)), None)
+        return next(filter(None, map(find_person_screening_obstacle, subject_details.names)), None)
     return find_screening_obstacle(subject_details.names)
 
 
@@ -132,7 +137,7 @@ async def lock_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
     return await store.find_match(tx, match_id)
 
 
-async def get_subject(tx: Tx, match: ScreeningMatch) -> StoredSubject:
+async def get_subject_of_match(tx: Tx, match: ScreeningMatch) -> StoredSubject:
     """Get the subject that a match belongs to."""
     stored = await store.find_subject_by_id(tx, match.screening_subject_id)
     assert stored is not None, "a match has a subject"
@@ -141,7 +146,9 @@ async def get_subject(tx: Tx, match: ScreeningMatch) -> StoredSubject:
 
 async def decide_match(tx: Tx, match: ScreeningMatch, decision: Literal["confirmed", "cleared"]) -> bool:
     """Store a reviewer's decision on a locked match; False if it can no longer be decided."""
-    if not await store.decide_match(tx, match.id, decision, is_current=decision == "confirmed" or _still_agrees(match)):
+    if not await store.store_match_decision(
+        tx, match.id, decision, is_current=decision == "confirmed" or _still_agrees(match)
+    ):
         return False
     await outbox.emit_internal_event(
         tx, CHANGED, ScreeningChangedEvent(match.subject.type, match.subject.id, decided=True)
@@ -174,7 +181,7 @@ async def set_manual_result(tx: Tx, stored_subject: StoredSubject, manual_result
 
 async def reopen_match(tx: Tx, match: ScreeningMatch) -> bool:
     """Undo the decision on a locked match; False if there is none."""
-    if not await store.reopen_match(tx, match.id, still_matches=_still_agrees(match)):
+    if not await store.clear_match_decision(tx, match.id, still_matches=_still_agrees(match)):
         return False
     await outbox.emit_internal_event(
         tx, CHANGED, ScreeningChangedEvent(match.subject.type, match.subject.id, decided=True)
@@ -194,7 +201,7 @@ async def stop_monitoring_subject(tx: Tx, subject: ScreenedSubject) -> list[Scre
     were = [match for match in await store.list_matches(tx, stored.id) if match.awaiting_review]
     for match in were:
         await store.update_match(tx, match.without_monitoring())
-    if stored.monitored and subject.type == "organisation":
+    if stored.is_monitored and subject.type == "organisation":
         await outbox.emit_internal_event(tx, UNWATCHED, ScreeningChangedEvent(subject.type, subject.id))
     return were
 
@@ -214,7 +221,7 @@ async def list_subject_ids_affected_by_import(
 ) -> list[UUID]:
     """IDs of monitored subjects with a match that an import ended or changed, after ``after_subject_id``."""
     changes = await watchlists.get_import_changes(tx, import_id)
-    gone = [*changes.removed, *(before for before, _ in changes.changed)]
+    gone = [*changes.removed_entries, *(before for before, _ in changes.changed_entries_old_and_new)]
     if not gone:
         return []
     keys = [entry.listed.key for entry in gone]
@@ -224,7 +231,10 @@ async def list_subject_ids_affected_by_import(
 async def build_import_index(tx: Tx, import_id: UUID) -> ScreeningIndex:
     """An index of the entries that a list import added or changed."""
     changes = await watchlists.get_import_changes(tx, import_id)
-    fresh = (index_entry(entry) for entry in (*changes.added, *(after for _, after in changes.changed)))
+    fresh = (
+        index_entry(entry)
+        for entry in (*changes.added_entries, *(after for _, after in changes.changed_entries_old_and_new))
+    )
     versions = [version for version in await watchlists.list_current_versions(tx) if version.load.list == changes.list]
     return ScreeningIndex([one for one in fresh if one is not None], versions)
 
@@ -291,9 +301,9 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored_subject: StoredSubject)
         stored_subject.subject.kind,
         lists.versions,
         [match for match in matches if match.current],
-        opened=[match for match in matches if match.awaiting_review and match.id not in waited],
-        ended=[match for match in matches if match.id in waited and not match.awaiting_review],
-        changed=changed,
+        newly_awaiting_review=[match for match in matches if match.awaiting_review and match.id not in waited],
+        no_longer_awaiting_review=[match for match in matches if match.id in waited and not match.awaiting_review],
+        has_changed=changed,
         obstacle=obstacle,
         manual_result=stored_subject.manual_result if obstacle is not None else None,
     )
@@ -316,6 +326,6 @@ def _updated_match(
         return (
             match.updated_with_hit(hit)
             if stored_subject.engine_version == ENGINE_VERSION
-            else match.with_new_engine_result(hit)
+            else match.updated_with_new_engine_hit(hit)
         )
     return match.as_ended() if match.current else match

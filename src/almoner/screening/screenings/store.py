@@ -342,7 +342,7 @@ async def insert_match(tx: Tx, stored_subject_id: UUID, hit: WatchlistHit) -> No
         hit.list,
         hit.entry_key,
         hit.category,
-        hit.since,
+        hit.entry_changed_by_import_id,
         hit.score,
         hit.parts,
         dict(hit.subject_side),
@@ -362,7 +362,7 @@ async def update_match(tx: Tx, match: ScreeningMatch) -> None:
         """,
         match.id,
         match.category,
-        match.since,
+        match.entry_changed_by_import_id,
         match.score,
         match.parts,
         dict(match.subject_side),
@@ -376,7 +376,9 @@ async def update_match(tx: Tx, match: ScreeningMatch) -> None:
     )
 
 
-async def decide_match(tx: Tx, match_id: UUID, decision: Literal["confirmed", "cleared"], *, is_current: bool) -> bool:
+async def store_match_decision(
+    tx: Tx, match_id: UUID, decision: Literal["confirmed", "cleared"], *, is_current: bool
+) -> bool:
     """Store a reviewer's decision on a match in its current state; False if there is none."""
     row = await tx.fetchrow(
         """
@@ -394,7 +396,7 @@ async def decide_match(tx: Tx, match_id: UUID, decision: Literal["confirmed", "c
     return row is not None
 
 
-async def reopen_match(tx: Tx, match_id: UUID, *, still_matches: bool) -> bool:
+async def clear_match_decision(tx: Tx, match_id: UUID, *, still_matches: bool) -> bool:
     """Remove the decision on a match; False if there was none."""
     row = await tx.fetchrow(
         """
@@ -442,7 +444,7 @@ def _match(row: Record) -> ScreeningMatch:
         list=row["list"],
         entry_key=row["entry_key"],
         category=row["category"],
-        since=row["load_id"],
+        entry_changed_by_import_id=row["load_id"],
         score=row["score"],
         parts=msgspec.convert(row["parts"], tuple[ScorePart, ...]),
         subject_side=row["subject_side"],

@@ -74,10 +74,10 @@ class RejectedEntry:
     ``is_part``: possibly only a part of it, such as one of its names.
     """
 
-    place: str
+    location: str
     reason: str
     key: str | None = None
-    is_part: bool = False
+    is_possibly_partial: bool = False
 
 
 SUBSUMED_LISTS: Final[Mapping[str, str]] = {"ofac-sdn-sample": "ofac-sdn"}
@@ -206,8 +206,8 @@ class WatchlistEntry:
     list: str
     listed: ListedEntity
     category: Category
-    content: bytes
-    since: UUID
+    content_hash: bytes
+    changed_by_import_id: UUID
 
 
 TextPlace = Literal["entry", "name", "number", "note"]
@@ -239,9 +239,9 @@ class WatchlistImportChanges:
     """The changes of an import. ``changed``: pairs of old and new entries."""
 
     list: str
-    added: Sequence[WatchlistEntry]
-    removed: Sequence[WatchlistEntry]
-    changed: Sequence[tuple[WatchlistEntry, WatchlistEntry]]
+    added_entries: Sequence[WatchlistEntry]
+    removed_entries: Sequence[WatchlistEntry]
+    changed_entries_old_and_new: Sequence[tuple[WatchlistEntry, WatchlistEntry]]
 
 
 class WatchlistImportChecksFailed(WatchlistImportRefused):

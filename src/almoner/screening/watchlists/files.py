@@ -25,10 +25,10 @@ class ImportFiles:
     """
 
     paths: Sequence[Path]
-    facts: Sequence[ImportedFile]
+    files: Sequence[ImportedFile]
     sha256: bytes
     retrieved_at: datetime
-    data_date: datetime | None
+    latest_date_in_file_names: datetime | None
 
 
 @contextmanager

@@ -82,7 +82,7 @@ async def import_watchlist(
             if fail_if_already_refused and (one.list, one.sha256) == (source.code, found.sha256):
                 raise WatchlistImportChecksFailed(one)
         stated = (
-            await asyncio.to_thread(source.published_at, found.paths)
+            await asyncio.to_thread(source.find_publication_time, found.paths)
             if isinstance(source, DatedWatchlistSource)
             else None
         )
@@ -90,7 +90,13 @@ async def import_watchlist(
     async with db.write() as tx:
         await _ensure_not_subsumed(tx, source.code)
         load = await _merge(
-            tx, source, found, published_at or stated or found.data_date, read, force=force, fetched_from=fetched_from
+            tx,
+            source,
+            found,
+            published_at or stated or found.latest_date_in_file_names,
+            read,
+            force=force,
+            fetched_from=fetched_from,
         )
         retired = await _retire_subsumed(tx, load)
         for one in (load, *retired):
@@ -138,7 +144,7 @@ async def _merge(
         retrieved_at=found.retrieved_at,
         loaded_at=tx.now,
         sha256=found.sha256,
-        files=tuple(found.facts),
+        files=tuple(found.files),
         categories=_categories(source, read),
         organisation_categories=_covered_categories(read, "organisation"),
         person_categories=_covered_categories(read, "person"),
@@ -175,7 +181,7 @@ def _compare(
     added, missing = read.entries.keys() - current.keys(), current.keys() - read.entries.keys()
     removed = missing - (set() if force else _uncertain_keys(missing, read.rejected))
     changed = {key for key, content in current.items() if key in read.entries and read.entries[key][2] != content}
-    in_part = set() if force else _uncertain_keys(changed, [one for one in read.rejected if one.is_part])
+    in_part = set() if force else _uncertain_keys(changed, [one for one in read.rejected if one.is_possibly_partial])
     return added, removed, changed - in_part, len(missing) - len(removed) + len(in_part)
 
 
@@ -217,7 +223,7 @@ async def _replace(tx: Tx, load: WatchlistImport, ended: Sequence[str], fresh: S
         counts = {"list": load.list, "rejected": load.rejected, "kept": load.kept}
         tx.add_commit_callback(lambda: _log.warning("watchlist_rows_rejected", **counts))
     await store.insert_import(tx, load)
-    await store.end_entries(tx, load.list, ended, load.id)
+    await store.mark_entries_ended_by_import(tx, load.list, ended, load.id)
     await store.insert_entries(tx, fresh)
     await store.set_current_import(tx, load)
     await outbox.emit_internal_event(tx, LOADED, WatchlistImportEvent(load.list, load.id))
@@ -269,7 +275,7 @@ def _covered_categories(read: _ReadEntries, kind: SubjectKind) -> tuple[Category
 
 
 def _first_problems(bad: Sequence[RejectedEntry], limit: int = _SHOWN_BAD) -> list[str]:
-    return [f"{one.place}: {one.reason}" for one in bad[:limit]]
+    return [f"{one.location}: {one.reason}" for one in bad[:limit]]
 
 
 def _problem_suffix(bad: Sequence[RejectedEntry]) -> str:

@@ -50,6 +50,6 @@ class WatchlistSource(Protocol):
 class DatedWatchlistSource(Protocol):
     """A source whose files contain their publication time."""
 
-    def published_at(self, files: Sequence[Path]) -> datetime | None:
+    def find_publication_time(self, files: Sequence[Path]) -> datetime | None:
         """The publication time; None if the files do not contain it. Raises WatchlistImportRefused."""
         ...

@@ -46,9 +46,9 @@ async def get_import_changes(tx: Tx, import_id: UUID) -> WatchlistImportChanges:
     ended = {one.listed.key: one for one in await store.list_entries_ended_by_import(tx, import_id)}
     return WatchlistImportChanges(
         list=of.list,
-        added=[one for key, one in came.items() if key not in ended],
-        removed=[one for key, one in ended.items() if key not in came],
-        changed=[(ended[key], one) for key, one in came.items() if key in ended],
+        added_entries=[one for key, one in came.items() if key not in ended],
+        removed_entries=[one for key, one in ended.items() if key not in came],
+        changed_entries_old_and_new=[(ended[key], one) for key, one in came.items() if key in ended],
     )
 
 

@@ -130,7 +130,7 @@ async def count_current_names(tx: Tx, watchlist_code: str) -> int:
     )
 
 
-async def end_entries(tx: Tx, watchlist_code: str, entry_keys: Sequence[str], import_id: UUID) -> None:
+async def mark_entries_ended_by_import(tx: Tx, watchlist_code: str, entry_keys: Sequence[str], import_id: UUID) -> None:
     """End these entries with this import."""
     await tx.execute(
         """
@@ -166,7 +166,7 @@ def _values(entry_id: UUID, one: WatchlistEntry) -> dict[str, object]:
         "id": entry_id,
         "list": one.list,
         "entry_key": listed.key,
-        "content_hash": f"\\x{one.content.hex()}",
+        "content_hash": f"\\x{one.content_hash.hex()}",
         "kind": listed.kind,
         "category": one.category,
         "names": listed.names,
@@ -178,7 +178,7 @@ def _values(entry_id: UUID, one: WatchlistEntry) -> dict[str, object]:
         "listed_on": listed.listed_on,
         "note": listed.note,
         "source_url": listed.source_url,
-        "since_load_id": one.since,
+        "since_load_id": one.changed_by_import_id,
     }
 
 

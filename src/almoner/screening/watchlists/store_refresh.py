@@ -9,11 +9,11 @@ from almoner.platform.jobs.refresh_schedule import ScheduledRefresh
 from almoner.screening.watchlists.domain import WatchlistRefresh
 from almoner.screening.watchlists.ports import WatchlistSource
 
-Plan = Sequence[ScheduledRefresh[WatchlistSource]]
+RefreshSchedule = Sequence[ScheduledRefresh[WatchlistSource]]
 Status = Literal["loaded", "unchanged", "refused", "failed"]
 
 
-async def next_refresh_due_at(tx: Tx, schedule: Plan) -> datetime | None:
+async def next_refresh_due_at(tx: Tx, schedule: RefreshSchedule) -> datetime | None:
     """When the next list is due; at once if the table does not match the schedule."""
     due: datetime | None = await tx.fetchval(
         """
@@ -32,7 +32,7 @@ async def next_refresh_due_at(tx: Tx, schedule: Plan) -> datetime | None:
     return due
 
 
-async def claim_due_watchlists(tx: Tx, schedule: Plan) -> list[str]:
+async def claim_due_watchlists(tx: Tx, schedule: RefreshSchedule) -> list[str]:
     """Update the table to match the schedule and claim due lists; each is next due after its interval.
 
     A new list in the schedule is due at once.
@@ -97,5 +97,5 @@ async def record_refresh_attempt(
     )
 
 
-def _columns(plan: Plan) -> tuple[list[str], list[timedelta]]:
+def _columns(plan: RefreshSchedule) -> tuple[list[str], list[timedelta]]:
     return [one.source for one in plan], [one.interval for one in plan]

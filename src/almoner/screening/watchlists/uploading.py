@@ -11,7 +11,7 @@ from uuid import UUID
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.files import import_uploads
-from almoner.platform.files.import_uploads import ImportUpload, ImportUploadJob, UploadLost
+from almoner.platform.files.import_uploads import ImportUpload, ImportUploadJob, UploadedFileUnreadable
 from almoner.platform.files.storage import BlobStore, StorageUnavailable
 from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobContext
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobKind, JobRetry, Result
@@ -42,7 +42,7 @@ async def import_uploaded_file(
 ) -> Result:
     """Import an uploaded list and record the result."""
     async with context.db.write() as tx:
-        upload = await import_uploads.mark_importing(tx, job.details.upload)
+        upload = await import_uploads.mark_upload_importing(tx, job.details.upload)
     if upload is None:
         return JobDone()
     try:
@@ -51,7 +51,7 @@ async def import_uploaded_file(
             await _import(context.db, upload_context.get_source(upload.source), upload, path)
     except StorageUnavailable as error:
         return JobRetry(_AGAIN, str(error))
-    except (UploadLost, WatchlistImportRefused) as error:
+    except (UploadedFileUnreadable, WatchlistImportRefused) as error:
         await import_uploads.record_refused_import(context.db, upload, str(error))
     await import_uploads.delete_uploaded_file(upload_context.blobs, upload)
     return JobDone()

@@ -15,7 +15,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, OrganisationSource
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs.queue import JobKind
-from almoner.screening.matching.service import find_person_obstacle
+from almoner.screening.matching.service import find_person_screening_obstacle
 from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import (
@@ -106,15 +106,19 @@ async def review_agent(
     outcome = evaluate.evaluate_agent(
         locked.email, locked.organisation_website, known, domain_accepts_mail=domain_accepts_mail
     )
-    if not locked.email_check:  # nothing shows that the mailbox is the applicant's, so its domain proves nothing
+    if (
+        not locked.requires_email_confirmation
+    ):  # nothing shows that the mailbox is the applicant's, so its domain proves nothing
         outcome = outcome.with_step(EvaluationStep("email_confirmation", "unknown", "email_not_confirmed"))
     outcome = outcome.with_step(await _watch_list_step(tx, screener, locked))
     asked = await store_mails.find_representation_request(tx, locked.id)
     if asked is not None and asked.answer == "denied":  # the nonprofit's own answer outweighs the domain
         outcome = outcome.with_step(_denied_step(asked))
-    verdict = "accept" if outcome.passes else "review"
-    await transitions.record_evaluation_steps(tx, locked, *outcome.steps, outcome=verdict, reasons=outcome.reasons)
-    if outcome.passes:
+    verdict = "accept" if outcome.passes_rules else "review"
+    await transitions.record_evaluation_steps(
+        tx, locked, *outcome.steps, outcome=verdict, reasons=outcome.review_reasons
+    )
+    if outcome.passes_rules:
         await transitions.apply_transition(tx, locked.with_review_passed(tx.now), _BY_RULE)
     elif locked.status == "pending_review" and locked.organisation is not None:
         await _request_review(tx, locked, outcome)
@@ -126,14 +130,14 @@ async def _watch_list_step(tx: Tx, screener: Screener, verification: AgentVerifi
     who = ScreenedSubject("agent_verification", verification.id, verification.partner_id)
     asked = SubjectDetails("person", (name,), await _countries(tx, verification))
     result = await matches.screen(tx, screener, who, asked, monitor=True)
-    if not result.covering_watchlists:
+    if not result.watchlists_covering_subject_kind:
         return EvaluationStep("watch_lists", "not_applicable")
     # Without the name: this evidence is kept after the applicant's personal data are erased (V6).
     facts: dict[str, str | bool | Sequence[str] | None] = {
-        "lists": [f"{one.code} {one.version_label}" for one in result.covering_watchlists]
+        "lists": [f"{one.code} {one.version_label}" for one in result.watchlists_covering_subject_kind]
     }
     found = [match for match in result.matches if match.decision != "cleared"]
-    if not found and (obstacle := find_person_obstacle(name)) is not None:
+    if not found and (obstacle := find_person_screening_obstacle(name)) is not None:
         return EvaluationStep("watch_lists", "unknown", "not_screened", facts={**facts, "reason": obstacle})
     if not found:
         return EvaluationStep("watch_lists", "pass", facts=facts)
@@ -183,9 +187,9 @@ async def _nonprofit_evidence(tx: Tx, partner_id: UUID, organisation_id: UUID | 
     organisation = await organisations.get(tx, Partner(partner_id), organisation_id)
     return NonprofitEvidence(
         websites=organisation.websites,
-        confirmed=_websites_confirmed(organisation),
-        active=organisation.active,
-        source=organisation.registry_name,
+        are_websites_confirmed=_websites_confirmed(organisation),
+        is_active=organisation.active,
+        register_name=organisation.registry_name,
         data_as_of=organisation.data_as_of,
         unreliable_reason=_unreliable_reason(organisation.sources, tx.now, tx.deployment.max_data_age),
     )
@@ -196,7 +200,7 @@ def _unreliable_reason(sources: Sequence[OrganisationSource], now: datetime, max
     lister = next(iter(sources), None)
     if lister is None:
         return None
-    if lister.unverified:
+    if lister.is_format_unverified:
         return "unverified_source"
     return "stale_data" if lister.is_stale(now, max_age) else None
 
@@ -212,7 +216,7 @@ def _websites_confirmed(organisation: Organisation) -> bool:
 async def _request_review(tx: Tx, verification: AgentVerification, outcome: AgentEvaluationOutcome) -> None:
     """Ask the nonprofit once, if its official contact is known, and open a review case."""
     assert verification.organisation is not None, "there is a nonprofit to ask"
-    reasons = list(outcome.reasons)
+    reasons = list(outcome.review_reasons)
     contact = await store_mails.find_official_contact(tx, verification.organisation.id)
     if contact is not None and await store_mails.find_representation_request(tx, verification.id) is None:
         question = RepresentationRequest(
@@ -239,7 +243,7 @@ async def attach_evidence_documents(
         await store.set_answer_deadline(tx, locked.without_answer_deadline())
 
 
-async def restore_answer_deadlines(tx: Tx, rejected_document_id: UUID) -> None:
+async def restore_answer_deadlines_after_document_rejection(tx: Tx, rejected_document_id: UUID) -> None:
     """A document was rejected by the scanner: wait for the nonprofit's answer again if no other one remains."""
     for verification_id in await store_documents.list_verification_ids_of_document(tx, rejected_document_id):
         locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
@@ -250,7 +254,9 @@ async def restore_answer_deadlines(tx: Tx, rejected_document_id: UUID) -> None:
             await store.set_answer_deadline(tx, locked.with_answer_deadline(asked.expires_at))
 
 
-async def get_representation_request(tx: Tx, verification_id: UUID) -> tuple[AgentVerification, RepresentationRequest]:
+async def get_verification_and_representation_request(
+    tx: Tx, verification_id: UUID
+) -> tuple[AgentVerification, RepresentationRequest]:
     """The question to the nonprofit that a link opens, and its verification. Raises NotFound."""
     found = await store.find(tx, ALL_PARTNERS, verification_id)
     asked = await store_mails.find_representation_request(tx, verification_id)
@@ -288,7 +294,7 @@ def _denied_step(asked: RepresentationRequest) -> EvaluationStep:
     return EvaluationStep("nonprofit_answer", "fail", "nonprofit_denied", facts=_asked_domain_fact(asked.email))
 
 
-async def set_official_contact_and_review_agents(tx: Tx, contact: OfficialContact, recorded_by: str) -> int:
+async def set_official_contact_and_enqueue_reviews(tx: Tx, contact: OfficialContact, recorded_by: str) -> int:
     """Record an organisation's contact address, and ask it about its agents in review.
 
     Returns how many agents, approximately. Raises NotFound, OfficialContactRefused.

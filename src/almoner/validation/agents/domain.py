@@ -150,7 +150,7 @@ class AgentVerification:
     title: str | None
     language: str
     metadata: Mapping[str, str] | None
-    email_check: bool
+    requires_email_confirmation: bool
     status: AgentStatus
     rejection_code: AgentRejection | None
     created_at: datetime
@@ -249,8 +249,8 @@ class AgentVerification:
         """
         if self.status != "rejected":
             raise InvalidState(f"the verification is {self.status}: there is nothing to reverse")
-        confirmed = self.confirmed_at or (confirmed_at if self.email_check else None)
-        if self.email_check and confirmed is None:
+        confirmed = self.confirmed_at or (confirmed_at if self.requires_email_confirmation else None)
+        if self.requires_email_confirmation and confirmed is None:
             until = now + LIFETIME
             return replace(
                 self, status="pending_user_verification", rejection_code=None, expires_at=until, processed_at=None
@@ -283,8 +283,8 @@ class AgentFilters:
 
     status: AgentStatus | None = None
     email: str | None = None
-    start: datetime | None = None
-    end: datetime | None = None
+    created_from: datetime | None = None
+    created_before: datetime | None = None
 
 
 ConfirmationMethod = Literal["link", "code", "sandbox"]
@@ -300,7 +300,7 @@ class RepresentationRequest:
     id: UUID
     verification_id: UUID
     email: str | None
-    asked_at: datetime
+    requested_at: datetime
     expires_at: datetime
     answer: Answer | None
 
@@ -345,7 +345,7 @@ def new_verification(
         title=verification_input.title,
         language=verification_input.language or "en",
         metadata=None,
-        email_check=requires_email_confirmation,
+        requires_email_confirmation=requires_email_confirmation,
         status="pending" if requires_email_confirmation else "pending_review",
         rejection_code=None,
         created_at=now,

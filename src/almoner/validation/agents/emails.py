@@ -49,7 +49,7 @@ async def compose_representation_request_email(
     tx: Tx, mails: MailRenderer, job: DecodedJob[SendRepresentationRequestJob]
 ) -> Email | None:
     """The request to the nonprofit; None if no answer is needed any more."""
-    verification, asked = await agent_review.get_representation_request(tx, job.details.verification)
+    verification, asked = await agent_review.get_verification_and_representation_request(tx, job.details.verification)
     if asked.email is None or verification.status != "pending_review" or not asked.is_answerable_at(tx.now):
         return None
     locale = mails.language_for_tag(verification.language).locale

@@ -27,9 +27,9 @@ class NonprofitEvidence:
     """
 
     websites: tuple[str, ...] = ()
-    confirmed: bool = False
-    active: bool | None = None
-    source: str | None = None
+    are_websites_confirmed: bool = False
+    is_active: bool | None = None
+    register_name: str | None = None
     data_as_of: datetime | None = None
     unreliable_reason: str | None = None
 
@@ -37,22 +37,22 @@ class NonprofitEvidence:
         self, name: str, verdict: StepVerdict, code: str | None = None, facts: Facts | None = None
     ) -> EvaluationStep:
         """A step whose source is the nonprofit's record."""
-        return EvaluationStep(name, verdict, code, self.source, self.data_as_of, facts or {})
+        return EvaluationStep(name, verdict, code, self.register_name, self.data_as_of, facts or {})
 
 
 @dataclass(frozen=True, slots=True)
 class AgentEvaluationOutcome:
     """Whether the rules approve the agent; if not, the reasons for a reviewer."""
 
-    passes: bool
-    reasons: tuple[str, ...]
+    passes_rules: bool
+    review_reasons: tuple[str, ...]
     steps: tuple[EvaluationStep, ...]
 
     def with_step(self, step: EvaluationStep) -> "AgentEvaluationOutcome":
         """The outcome with one more step, which can only count against the agent."""
         against = step.verdict in ("fail", "unknown")
-        reasons = (*self.reasons, step.code) if against and step.code else self.reasons
-        return AgentEvaluationOutcome(self.passes and not against, reasons, (*self.steps, step))
+        reasons = (*self.review_reasons, step.code) if against and step.code else self.review_reasons
+        return AgentEvaluationOutcome(self.passes_rules and not against, reasons, (*self.steps, step))
 
 
 def evaluate_agent(
@@ -60,7 +60,7 @@ def evaluate_agent(
 ) -> AgentEvaluationOutcome:
     """Apply the rules to an agent. ``domain_accepts_mail``: whether the domain has a mail host; None if unknown."""
     domain = internet_domains.parse_email_domain(email)
-    sites = _sites(evidence) if evidence.confirmed and evidence.unreliable_reason is None else ()
+    sites = _sites(evidence) if evidence.are_websites_confirmed and evidence.unreliable_reason is None else ()
     steps = [
         _organisation(evidence),
         _mailbox(domain),
@@ -82,7 +82,7 @@ def find_mail_domain_to_check(email: str, evidence: NonprofitEvidence) -> str | 
     """The domain whose mail host must be looked up; None if the rules can decide without it."""
     domain = internet_domains.parse_email_domain(email)
     without = evaluate_agent(email, None, evidence, domain_accepts_mail=True)
-    return domain.host if domain is not None and without.passes else None
+    return domain.host if domain is not None and without.passes_rules else None
 
 
 def _sites(evidence: NonprofitEvidence) -> tuple[Website, ...]:
@@ -94,9 +94,9 @@ def _sites(evidence: NonprofitEvidence) -> tuple[Website, ...]:
 
 
 def _organisation(evidence: NonprofitEvidence) -> EvaluationStep:
-    if evidence.active is None:
+    if evidence.is_active is None:
         return EvaluationStep("organisation", "unknown", "validation_request_pending")
-    if not evidence.active:
+    if not evidence.is_active:
         return evidence.build_step("organisation", "fail", "organisation_inactive")
     return evidence.build_step("organisation", "pass")
 
@@ -105,7 +105,7 @@ def _mailbox(domain: Domain | None) -> EvaluationStep:
     """Whether the address could belong to a nonprofit at all."""
     if domain is None:
         return EvaluationStep("mailbox", "fail", "email_domain_not_registrable")
-    facts = {"domain": domain.host, "registered": domain.registered}
+    facts = {"domain": domain.host, "registered": domain.registrable_domain}
     for code, found in (
         ("free_mail_domain", domain.is_free_mail),
         ("disposable_domain", domain.is_disposable),
@@ -122,7 +122,7 @@ def _website(evidence: NonprofitEvidence, sites: Sequence[Website]) -> Evaluatio
     facts = {"websites": evidence.websites[:_SHOWN], "counted": [site.domain.host for site in sites][:_SHOWN]}
     if not evidence.websites:
         return evidence.build_step("website", "unknown", "no_website", facts)
-    if not evidence.confirmed:
+    if not evidence.are_websites_confirmed:
         return evidence.build_step("website", "unknown", "website_not_confirmed", facts)
     if evidence.unreliable_reason is not None:
         return evidence.build_step("website", "unknown", evidence.unreliable_reason, facts)
@@ -136,9 +136,9 @@ def _given_website(website: str | None, sites: Sequence[Website]) -> EvaluationS
     if website is None:
         return EvaluationStep("given_website", "not_applicable")
     site = internet_domains.parse_website(website)
-    own = {one.domain.registered for one in sites}
+    own = {one.domain.registrable_domain for one in sites}
     facts = {"website": website, "domain": site.domain.host if site else None}
-    if site is not None and site.domain.registered in own:
+    if site is not None and site.domain.registrable_domain in own:
         return EvaluationStep("given_website", "pass", facts=facts)
     return EvaluationStep("given_website", "warn", "given_website_not_confirmed", facts=facts)
 
@@ -148,7 +148,7 @@ def _agreement(domain: Domain | None, sites: Sequence[Website], evidence: Nonpro
     if domain is None or not sites:
         return EvaluationStep("domain_agreement", "not_applicable")
     facts = {"domain": domain.host, "sites": [site.domain.host for site in sites][:_SHOWN]}
-    same = [site for site in sites if site.domain.registered == domain.registered]
+    same = [site for site in sites if site.domain.registrable_domain == domain.registrable_domain]
     if any(_is_own_domain(domain, site) for site in same):
         return evidence.build_step("domain_agreement", "pass", None, facts)
     if same:

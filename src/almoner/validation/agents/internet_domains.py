@@ -12,7 +12,7 @@ from publicsuffixlist import PublicSuffixList
 from rapidfuzz.distance import OSA
 
 from almoner.kit.scripts import unicode_scripts_in_text
-from almoner.kit.web import with_scheme
+from almoner.kit.web import add_missing_url_scheme
 from almoner.platform.outbound.addresses import AddressRefused, ascii_host
 
 _DATA: Final = Path(__file__).parent / "data"
@@ -41,32 +41,34 @@ class Domain:
     """An internet domain. ``registered``: the registrable part."""
 
     host: str
-    registered: str
+    registrable_domain: str
 
     @property
-    def suffix(self) -> str:
+    def public_suffix(self) -> str:
         """The public suffix: ``org.uk``."""
-        return self.registered.split(".", 1)[1]
+        return self.registrable_domain.split(".", 1)[1]
 
     @property
-    def registered_label(self) -> str:
+    def registrable_label(self) -> str:
         """The registered label, in its own script."""
-        return _to_unicode(self.registered.split(".", 1)[0])
+        return _to_unicode(self.registrable_domain.split(".", 1)[0])
 
     @property
     def subdomain_labels(self) -> tuple[str, ...]:
         """The labels before the registered name."""
-        return tuple(self.host.removesuffix(self.registered).rstrip(".").split(".")) if self.has_subdomain else ()
+        return (
+            tuple(self.host.removesuffix(self.registrable_domain).rstrip(".").split(".")) if self.has_subdomain else ()
+        )
 
     @property
     def has_subdomain(self) -> bool:
         """Whether the host is longer than the registered domain."""
-        return self.host != self.registered
+        return self.host != self.registrable_domain
 
     @property
     def is_institutional(self) -> bool:
         """Whether the domain belongs to an institution that hosts many organisations, such as a university."""
-        return not _INSTITUTIONS.isdisjoint(self.suffix.split("."))
+        return not _INSTITUTIONS.isdisjoint(self.public_suffix.split("."))
 
     @property
     def is_free_mail(self) -> bool:
@@ -95,7 +97,7 @@ class Domain:
 
     def _is(self, name: str) -> bool:
         listed = _read_list(name)
-        return self.registered in listed or self.host in listed
+        return self.registrable_domain in listed or self.host in listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ def parse_website(url: str) -> Website | None:
     """The website of a URL; None for anything else, including email addresses."""
     text = url.strip()
     try:
-        parts = urlsplit(with_scheme(text))
+        parts = urlsplit(add_missing_url_scheme(text))
         host = parts.hostname
     except ValueError:
         return None
@@ -146,11 +148,11 @@ def parse_website(url: str) -> Website | None:
 
 def is_lookalike(domain: Domain, other: Domain) -> bool:
     """Whether one domain may be mistaken for the other: same look, a typo, or another suffix."""
-    if domain.registered == other.registered:
+    if domain.registrable_domain == other.registrable_domain:
         return False
     pairs = [
-        (_skeleton(domain.registered_label), _skeleton(other.registered_label)),
-        (domain.registered_label, other.registered_label),
+        (_skeleton(domain.registrable_label), _skeleton(other.registrable_label)),
+        (domain.registrable_label, other.registrable_label),
     ]
     if any(one == two for one, two in pairs):
         return True

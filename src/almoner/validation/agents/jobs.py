@@ -64,7 +64,7 @@ async def on_document_scanned(tx: Tx, events: Sequence[DocumentScannedEvent]) ->
     """Enqueue reviews of the agents whose documents were scanned."""
     for reported in events:
         if not reported.clean:
-            await agent_review.restore_answer_deadlines(tx, reported.document)
+            await agent_review.restore_answer_deadlines_after_document_rejection(tx, reported.document)
 
 
 @review_tasks.job(agent_review.REVIEW)
@@ -79,7 +79,7 @@ async def review_agent_by_rules(
         return JobDone()
     async with context.db.read() as tx:
         domain = await agent_review.find_mail_domain_to_check(tx, verification_id)
-    takes_mail = None if domain is None else await dependencies.hosts.find_mail_acceptance(domain)
+    takes_mail = None if domain is None else await dependencies.hosts.accepts_mail(domain)
     if domain is not None and takes_mail is None and job.attempt < _MAX_LOOKUPS:
         return JobRetry(mailing.RETRY_FOR_DAYS.delay_after(job.attempt), f"nobody tells whether {domain} takes mail")
     await dependencies.screener.run_with_watchlists(

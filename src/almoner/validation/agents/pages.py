@@ -255,7 +255,7 @@ class AgentPages:
         return message("done", 200, "check", partner=await get_partner_name(tx, found))
 
     async def _question(self, tx: Tx, verification_id: UUID, visit: LinkSession, *, status: int = 200) -> Response:
-        found, asked = await agent_review.get_representation_request(tx, verification_id)
+        found, asked = await agent_review.get_verification_and_representation_request(tx, verification_id)
         language = self.pages.language_for_tag(found.language)
         if asked.answer is not None and found.is_open:
             return self.pages.render_message("answer.done", language, status=200, icon="check")

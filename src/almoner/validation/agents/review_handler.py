@@ -55,8 +55,8 @@ class AgentReviewHandler:
             title=f"Does {who or 'somebody forgotten'} speak for {found.nonprofit_name}?",
             facts=facts,
             steps=list(latest.values()),
-            documents=await service.list_document_ids_of_verification(tx, subject_id),
-            compared=await _compared(tx, found),
+            document_ids=await service.list_document_ids_of_verification(tx, subject_id),
+            value_comparisons=await _compared(tx, found),
         )
 
     async def list_related_subjects(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
@@ -95,7 +95,7 @@ def _facts(found: AgentVerification) -> Iterator[Fact]:
     yield "last name", found.last_name
     yield "title", found.title
     yield "email", found.email
-    if not found.email_check:
+    if not found.requires_email_confirmation:
         yield "email confirmed", "not asked for"
     else:
         yield "email confirmed", iso_timestamp(found.confirmed_at) if found.confirmed_at else "no"
@@ -137,5 +137,5 @@ async def _compared(tx: Tx, found: AgentVerification) -> list[ValueComparison]:
 def _question_facts(asked: RepresentationRequest | None) -> Iterator[Fact]:
     if asked is not None:
         yield "asked the nonprofit", asked.email or "forgotten"
-        yield "asked at", iso_timestamp(asked.asked_at)
+        yield "asked at", iso_timestamp(asked.requested_at)
         yield "the nonprofit's answer", asked.answer or "none yet"

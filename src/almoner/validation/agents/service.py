@@ -281,12 +281,12 @@ async def apply_validation_request_decisions(
         await agent_review.apply_validation_request_decision(tx, locked)
 
 
-async def set_official_contact_and_review_agents(tx: Tx, contact: OfficialContact, recorded_by: str) -> int:
+async def set_official_contact_and_enqueue_reviews(tx: Tx, contact: OfficialContact, recorded_by: str) -> int:
     """Record an organisation's contact address, and ask it about its agents in review.
 
     Returns how many agents, approximately. Raises NotFound, OfficialContactRefused.
     """
-    return await agent_review.set_official_contact_and_review_agents(tx, contact, recorded_by)
+    return await agent_review.set_official_contact_and_enqueue_reviews(tx, contact, recorded_by)
 
 
 async def expire_overdue_verifications(tx: Tx, limit: int = BATCH) -> int:
@@ -329,6 +329,6 @@ def _retention_periods(retention_periods: RetentionPeriods) -> dict[domain.EndRe
     return {
         "unconfirmed": soon,
         "replaced": soon,
-        "rejected": retention_periods.refused,
-        "approved": retention_periods.accepted,
+        "rejected": retention_periods.after_rejection,
+        "approved": retention_periods.after_acceptance,
     }

@@ -101,7 +101,7 @@ async def insert(tx: Tx, partner: Partner, verification: AgentVerification) -> N
         verification.email,
         verification.title,
         verification.language,
-        verification.email_check,
+        verification.requires_email_confirmation,
         verification.status,
         verification.created_at,
         verification.expires_at,
@@ -188,8 +188,8 @@ async def list_page(
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     after = f"a.id {comparison} $3" if page_.after_id else "$3::uuid is null"
     whose = "lower(a.email) = lower($5)" if filters.email is not None else "$5::text is null"
-    since = "a.created_at >= $6" if filters.start else "$6::timestamptz is null"
-    before = "a.created_at < $7" if filters.end else "$7::timestamptz is null"
+    since = "a.created_at >= $6" if filters.created_from else "$6::timestamptz is null"
+    before = "a.created_at < $7" if filters.created_before else "$7::timestamptz is null"
     is_now = _STATUS_CONDITIONS[filters.status]
     where = f"a.partner_id = $1 and {is_now} and {whose} and {since} and {before}"
     rows = await tx.fetch(
@@ -203,8 +203,8 @@ async def list_page(
         page_.after_id,
         page_.fetch_limit,
         filters.email,
-        filters.start,
-        filters.end,
+        filters.created_from,
+        filters.created_before,
     )
     return [_verification(row) for row in rows if row[0] is not None], rows[0]["total"]
 

@@ -85,7 +85,7 @@ async def insert_representation_request(tx: Tx, representation_request: Represen
         representation_request.id,
         representation_request.verification_id,
         representation_request.email,
-        representation_request.asked_at,
+        representation_request.requested_at,
         representation_request.expires_at,
     )
 

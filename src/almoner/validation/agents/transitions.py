@@ -60,7 +60,7 @@ def review_subject_for(verification: AgentVerification) -> ReviewSubject:
     """The verification as a subject of the review queue."""
     name = " ".join(part for part in (verification.first_name, verification.last_name) if part)
     return ReviewSubject(
-        "agent_verification", verification.id, verification.partner_id, script=detect_name_script(name)
+        "agent_verification", verification.id, verification.partner_id, name_script=detect_name_script(name)
     )
 
 

@@ -281,9 +281,9 @@ class RequestFilters:
     """The filters of the list."""
 
     status: RequestStatus | None = None
-    words: tuple[str, ...] = ()
-    starts: datetime | None = None
-    ends: datetime | None = None
+    search_words: tuple[str, ...] = ()
+    created_from: datetime | None = None
+    created_before: datetime | None = None
 
 
 Sort = Literal["id", "name"]

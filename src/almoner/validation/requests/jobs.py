@@ -41,7 +41,7 @@ async def reevaluate_pending_requests(
     registry, after = job.details.registry, _FIRST
     while True:
         async with context.db.write() as tx:
-            last = await service.enqueue_evaluation_batch(tx, registry, after)
+            last = await service.enqueue_evaluation_batch_and_get_last_id(tx, registry, after)
         if last is None:
             return JobDone()
         after = last

@@ -20,7 +20,7 @@ _AS_WELL: Final = 0.02
 class RegistryNumberMismatch:
     """Why another number may be meant, and the candidates."""
 
-    code: str
+    reason_code: str
     candidates: Sequence[Namesake]
 
 
@@ -51,7 +51,7 @@ def find_registry_number_mismatch(
     listed_agreement: PartyAgreement,
     namesakes: Sequence[Namesake],
     *,
-    has_addresses: bool,
+    both_have_addresses: bool,
 ) -> RegistryNumberMismatch | None:
     """Why another number may be meant; None if nothing suggests one."""
     first_lines = [other.name for other in namesakes]
@@ -68,7 +68,7 @@ def find_registry_number_mismatch(
     better = [
         other
         for other, one in likely
-        if _fits_better(one, listed_agreement, addressed=has_addresses)
+        if _fits_better(one, listed_agreement, addressed=both_have_addresses)
         or (
             _is_written(other, party)
             and not _is_written(listed_organisation, party)
@@ -82,13 +82,13 @@ def find_registry_number_mismatch(
         return RegistryNumberMismatch("member_not_named", members)
     if better:
         return RegistryNumberMismatch("other_number_fits_better", better)
-    equal = [other for other, one in likely if abs(one.name - listed_agreement.name) <= _AS_WELL]
-    if not (listed_agreement.exact and has_addresses) and (
+    equal = [other for other, one in likely if abs(one.name_score - listed_agreement.name_score) <= _AS_WELL]
+    if not (listed_agreement.is_exact_name and both_have_addresses) and (
         alike := [other for other in equal if _is_other_member(other, listed_organisation)]
     ):
         return RegistryNumberMismatch("member_not_named", alike)
     near = registries_domain.number_keys_one_typo_away(number_key)
-    if not has_addresses and (
+    if not both_have_addresses and (
         typos := [other for other in equal if other.number_key in near and _elsewhere(other, listed_organisation)]
     ):
         return RegistryNumberMismatch("similar_number", typos)
@@ -103,7 +103,7 @@ def find_namesakes_at_other_addresses(
         other
         for other in namesakes
         if _elsewhere(other, listed_organisation)
-        and matching.compare_parties(party, build_party(other, others_share_first_line=None)).exact
+        and matching.compare_parties(party, build_party(other, others_share_first_line=None)).is_exact_name
     ]
 
 
@@ -119,12 +119,12 @@ def _has_family(other: Namesake, first_lines: Sequence[str]) -> bool | None:
 
 def _fits_better(other: PartyAgreement, own: PartyAgreement, *, addressed: bool) -> bool:
     """Whether it fits better by name, or by place if the names fit equally well."""
-    if other.whole_name and other.exact and not (own.whole_name and own.exact):
+    if other.matches_main_name and other.is_exact_name and not (own.matches_main_name and own.is_exact_name):
         return True
-    if other.name > own.name + _AS_WELL:
+    if other.name_score > own.name_score + _AS_WELL:
         return not addressed or other.score > own.score
-    nearer = other.score > own.score + _AS_WELL or (other.same_place and not own.same_place)
-    return addressed and other.name > own.name - _AS_WELL and nearer
+    nearer = other.score > own.score + _AS_WELL or (other.is_same_place and not own.is_same_place)
+    return addressed and other.name_score > own.name_score - _AS_WELL and nearer
 
 
 def _is_other_member(other: Namesake, listed: Organisation) -> bool:

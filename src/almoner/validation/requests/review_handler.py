@@ -48,8 +48,8 @@ class RequestReviewHandler:
             title=f"Is this {request.details.name}?",
             facts=[*_facts(request), *await _correction_facts(tx, request), *await _organisation_facts(tx, request)],
             steps=made.steps_marking_unverified_sources if made else [],
-            documents=[document.id for document in request.documents],
-            compared=await _compared(tx, request),
+            document_ids=[document.id for document in request.documents],
+            value_comparisons=await _compared(tx, request),
             links=await _links(tx, request),
             candidates=await _candidates(tx, request, made) if made else [],
         )
@@ -90,7 +90,7 @@ def _facts(request: ValidationRequest) -> Iterator[Fact]:
 
 async def _correction_facts(tx: Tx, request: ValidationRequest) -> list[Fact]:
     """The values before each correction."""
-    before = await service.list_replaced_registry_numbers(tx, request)
+    before = await service.list_replaced_registry_names_and_numbers(tx, request)
     return [("given before", f"{name} {number}") for name, number in before]
 
 

@@ -16,7 +16,7 @@ import idna
 from almoner.kit.evidence import EvaluationStep, StepVerdict
 from almoner.kit.scripts import unicode_scripts_in_text
 from almoner.kit.text import hidden_character_names
-from almoner.kit.web import host_of_address
+from almoner.kit.web import host_of_web_address
 from almoner.nonprofits.legal_status.domain import RegistryNumberStatus
 from almoner.nonprofits.organisations.domain import FormerName, Namesake, Organisation
 from almoner.nonprofits.registries import domain as registries_domain
@@ -100,7 +100,7 @@ def evaluate_rules(facts: RequestFacts, thresholds: AcceptanceThresholds) -> Rul
     if agreement is None:
         return RulesResult(steps, _outcome(steps), None)
     by_name = any(step.code == OTHER_ADDRESS for step in steps)
-    return RulesResult(steps, _outcome(steps), agreement.name if by_name else _score(facts, agreement))
+    return RulesResult(steps, _outcome(steps), agreement.name_score if by_name else _score(facts, agreement))
 
 
 def _outcome(steps: Sequence[EvaluationStep]) -> RequestEvaluationOutcome:
@@ -121,18 +121,18 @@ def _outcome(steps: Sequence[EvaluationStep]) -> RequestEvaluationOutcome:
 
 def _identifier(seen: RequestFacts) -> EvaluationStep:
     check = seen.check
-    facts = {"given": seen.asked.registry_number, "written": check.formatted, "reason": check.reason}
+    facts = {"given": seen.asked.registry_number, "written": check.formatted_number, "reason": check.explanation}
     if check.suggested_numbers:
         facts["hints"] = "; ".join(check.suggested_numbers)
     if check.verdict == "ok":
-        code = "well_formed" if check.format_known else "format_not_checked"
+        code = "well_formed" if check.is_format_known else "format_not_checked"
         return EvaluationStep("identifier", "pass", code, seen.registry.code, facts=facts)
     return EvaluationStep("identifier", "warn", check.verdict, seen.registry.code, facts=facts)
 
 
 def _register(seen: RequestFacts) -> EvaluationStep:
     lister, listed = seen.legal_status.listing_report, seen.listed
-    facts: dict[str, object] = {"register": seen.registry.code, "number": seen.check.formatted}
+    facts: dict[str, object] = {"register": seen.registry.code, "number": seen.check.formatted_number}
     if lister is None or lister.data_as_of is None:
         return EvaluationStep("register", "unknown", "register_not_loaded", facts=facts)
     reported = lister.source, lister.data_as_of
@@ -141,7 +141,7 @@ def _register(seen: RequestFacts) -> EvaluationStep:
         if listed.secondary_name:
             facts["secondary_name"] = listed.secondary_name
         return EvaluationStep("register", "pass", "listed", *reported, facts)
-    if listed is not None and any(source.code for source in listed.sources):
+    if listed is not None and any(source.source_code for source in listed.sources):
         facts |= {"name": listed.name}
         return EvaluationStep("register", "fail", "no_longer_listed", *reported, facts)
     if seen.parts and (missing := registries_domain.missing_register_parts(seen.registry.code, seen.parts)):
@@ -158,7 +158,7 @@ def _data_steps(seen: RequestFacts, rules: AcceptanceThresholds) -> Iterator[Eva
         yield EvaluationStep("age", "not_applicable", _NOT_LISTED)
         return
     reported = lister.source, lister.data_as_of
-    if lister.unverified:
+    if lister.is_format_unverified:
         yield EvaluationStep("source", "warn", "unverified_source", *reported)
     else:
         yield EvaluationStep("source", "pass", "verified_source", *reported)
@@ -254,7 +254,7 @@ def _lines(*lines: str | None) -> str | None:
 
 def _score(facts: RequestFacts, agreement: PartyAgreement) -> float:
     """The deciding score: names with addresses if both sides have one, else names alone."""
-    return agreement.score if _has_addresses(facts) else agreement.name
+    return agreement.score if _has_addresses(facts) else agreement.name_score
 
 
 def _source_of(facts: RequestFacts) -> tuple[str | None, datetime | None]:
@@ -276,20 +276,20 @@ def _name(
     facts: dict[str, object] = {
         "asked": seen.asked.name,
         "listed": list(seen.listed.registered_names),
-        "score": round(agreement.name, 4),
+        "score": round(agreement.name_score, 4),
         "threshold": enough,
         "parts": [_part_fact(part) for part in agreement.name_parts],
     }
     if agreement.vetoes:
         facts["vetoes"] = list(agreement.vetoes)
-    if "unnamed" in agreement.vetoes and mismatch is not None and mismatch.code == "member_not_named":
+    if "unnamed" in agreement.vetoes and mismatch is not None and mismatch.reason_code == "member_not_named":
         return EvaluationStep("name", "fail", "member_not_named", source, day, facts)
-    if agreement.name < enough or agreement.vetoes:
+    if agreement.name_score < enough or agreement.vetoes:
         if former := _former_name(seen):
             facts["former_name"], facts["former_name_until"] = former.name, f"{former.until:%Y-%m-%d}"
             return EvaluationStep("name", "fail", "former_name", source, day, facts)
         return EvaluationStep("name", "fail", "name_disagrees", source, day, facts)
-    if agreement.differs_in_distinctive_word and not agreement.same_place:
+    if agreement.differs_in_distinctive_word and not agreement.is_same_place:
         return EvaluationStep("name", "fail", "distinctive_word_differs", source, day, facts)
     return EvaluationStep("name", "pass", "name_agrees", source, day, facts)
 
@@ -351,17 +351,22 @@ def _address(
         "threshold": rules.min_name_score,
         "parts": [_part_fact(part) for part in agreement.parts],
     }
-    others = [] if agreement.same_place else _bearers_elsewhere(seen)
+    others = [] if agreement.is_same_place else _bearers_elsewhere(seen)
     if others:
         scored["bearers"] = len(others)
     if agreement.score >= rules.min_name_score and not others:
         yield EvaluationStep("address", "pass", "address_agrees", source, day, scored)
-    elif agreement.exact and agreement.whole_name and not others and _is_unlikely_elsewhere(seen, agreement):
+    elif (
+        agreement.is_exact_name
+        and agreement.matches_main_name
+        and not others
+        and _is_unlikely_elsewhere(seen, agreement)
+    ):
         yield EvaluationStep("address", "warn", OTHER_ADDRESS, source, day, scored)
     elif agreement.address_differs:
         yield EvaluationStep("address", "fail", "address_disagrees", source, day, scored)
     else:
-        if agreement.same_place:
+        if agreement.is_same_place:
             yield EvaluationStep("address", "pass", "address_agrees", source, day, facts)
         else:
             yield EvaluationStep("address", "unknown", "no_address_to_compare", source, day, facts)
@@ -383,9 +388,9 @@ def _is_unlikely_elsewhere(facts: RequestFacts, agreement: PartyAgreement) -> bo
     True in the same state, for a rare name, or if the whole register is loaded and gives no state. Otherwise a common
     name in another state may belong to a body that the register does not list.
     """
-    if agreement.same_state or not (_is_partly_loaded(facts) or (facts.listed and facts.listed.state)):
+    if agreement.is_same_state or not (_is_partly_loaded(facts) or (facts.listed and facts.listed.state)):
         return True
-    return matching.prepare_name(facts.asked.name).total >= matching.RARE_NAME_WEIGHT
+    return matching.prepare_name(facts.asked.name).total_weight >= matching.RARE_NAME_WEIGHT
 
 
 def _part_fact(part: ScorePart) -> list[object]:
@@ -398,7 +403,7 @@ def _mismatch(facts: RequestFacts, agreement: PartyAgreement | None) -> Registry
         return None
     party, addressed = _requested_party(facts.asked), _has_addresses(facts)
     return namesake_rules.find_registry_number_mismatch(
-        party, facts.listed, facts.number_key, agreement, facts.others, has_addresses=addressed
+        party, facts.listed, facts.number_key, agreement, facts.others, both_have_addresses=addressed
     )
 
 
@@ -410,7 +415,7 @@ def _namesakes(seen: RequestFacts, mismatch: RegistryNumberMismatch | None) -> I
     facts: dict[str, object] = {"others": seen.namesakes}
     if mismatch is not None:
         facts["candidates"] = [_candidate_fact(one) for one in mismatch.candidates[:_MAX_CANDIDATES]]
-        yield EvaluationStep("namesakes", "fail", mismatch.code, source, day, facts)
+        yield EvaluationStep("namesakes", "fail", mismatch.reason_code, source, day, facts)
     elif seen.namesakes:
         yield EvaluationStep("namesakes", "warn", "common_name", source, day, facts)
     else:
@@ -444,7 +449,7 @@ def _claim_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:
 
 def _host(address: str) -> str:
     """``https://www.Example.org/about`` -> ``example.org``; names beyond ASCII by their A-labels."""
-    host = host_of_address(address)
+    host = host_of_web_address(address)
     with suppress(idna.IDNAError, UnicodeError):
         host = host if host.isascii() else idna.encode(host, uts46=True, transitional=False).decode()
     return host.removeprefix("www.")

@@ -203,7 +203,7 @@ def document_response(tx: Tx, request_id: UUID, document: Document) -> Validatio
         id=tx.ids.encode(documents.TYPE, document.id),
         validation_request_id=tx.ids.encode("validationrequest", request_id),
         status=document.status,
-        url=documents.download_url(tx, document),
+        url=documents.build_download_url(tx, document),
         created_at=iso_timestamp(document.created_at),
         deleted_at=iso_timestamp_or_none(document.deleted_at),
     )

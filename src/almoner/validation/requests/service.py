@@ -76,8 +76,8 @@ _BATCH_SIZE: Final = 1000
 async def create(tx: Tx, partner: Partner, nonprofit_details: NonprofitDetails) -> ValidationRequest:
     """Create a request; it is evaluated after the commit. Raises RegistryNotFound, InvalidRegistryId."""
     registry, check = await _identify_registry(tx, nonprofit_details)
-    assert check.key is not None, "a number that has no key is refused"
-    created = domain.new_request(tx.new_id(), partner.id, nonprofit_details, registry.id, check.key, tx.now)
+    assert check.number_key is not None, "a number that has no key is refused"
+    created = domain.new_request(tx.new_id(), partner.id, nonprofit_details, registry.id, check.number_key, tx.now)
     await store.insert(tx, partner, created)
     then = test_values.find_sandbox_action(nonprofit_details.name) if tx.deployment.sandbox else None
     await EVALUATE.enqueue(tx, EvaluateRequestJob(created.id, "created", then), unique_key=str(created.id))
@@ -102,7 +102,7 @@ async def _identify_registry(tx: Tx, nonprofit_details: NonprofitDetails) -> tup
         (registry, registries_domain.check_registry_number(registry.code, nonprofit_details.registry_number))
         for registry in named
     ]
-    possible = [(registry, check) for registry, check in checked if check.key is not None]
+    possible = [(registry, check) for registry, check in checked if check.number_key is not None]
     if len(possible) > 1:
         return await _choose_registry(tx, nonprofit_details.name, possible)
     if possible:
@@ -116,8 +116,8 @@ async def _choose_registry(
     """Of several registries, the one that lists the number, under the most similar name; else the first."""
     best, chosen = -1.0, possible[0]
     for registry, check in possible:
-        assert check.key is not None, "each of them may have given the number"
-        if listed := await organisations.find_record_by_number_even_if_merged(tx, registry.id, check.key):
+        assert check.number_key is not None, "each of them may have given the number"
+        if listed := await organisations.find_record_by_number_even_if_merged(tx, registry.id, check.number_key):
             score = matching.best_name_similarity([name], listed.registered_names).score
             if score > best:
                 best, chosen = score, (registry, check)
@@ -128,7 +128,7 @@ def _describe_invalid_number(checked: Sequence[tuple[Registry, IdentifierCheck]]
     """Why it is no number of any of these registries, which are named if there are several."""
     for registry, check in checked:
         place = f" in {registry.code}" if len(checked) > 1 else ""
-        yield f"body.registryId is {check.verdict}{place}: {check.reason}"
+        yield f"body.registryId is {check.verdict}{place}: {check.explanation}"
         yield from check.suggested_numbers
 
 
@@ -143,8 +143,8 @@ async def correct_registry_number(
     registry, check = await _identify_registry(
         tx, replace(locked.details, registry_name=registry_name, registry_number=number)
     )
-    assert check.key is not None, "a number that has no key is refused"
-    corrected = locked.with_correction(registry.id, registry_name, number, check.key, tx.now)
+    assert check.number_key is not None, "a number that has no key is refused"
+    corrected = locked.with_correction(registry.id, registry_name, number, check.number_key, tx.now)
     await store.store_correction(tx, locked, corrected)
     await reviews.withdraw_review(
         tx, review_subject_for(locked)
@@ -156,9 +156,9 @@ async def correct_registry_number(
     return corrected
 
 
-async def list_replaced_registry_numbers(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:
+async def list_replaced_registry_names_and_numbers(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:
     """Register and number as given before each correction, oldest first."""
-    return await store.list_replaced_registry_numbers(tx, request.id) if request.corrections else []
+    return await store.list_replaced_registry_names_and_numbers(tx, request.id) if request.corrections else []
 
 
 async def get(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:
@@ -188,10 +188,10 @@ async def find_accepted_request_of_nonprofit(
     InvalidRegistryId.
     """
     registry, check = await _identify_registry(tx, nonprofit_details)
-    if check.key is None or (tx.deployment.sandbox and test_values.find_sandbox_action(nonprofit_details.name)):
+    if check.number_key is None or (tx.deployment.sandbox and test_values.find_sandbox_action(nonprofit_details.name)):
         return None
     name = normalise_search_text(nonprofit_details.name)
-    before = await store.list_accepted_requests(tx, partner, registry.id, check.key)
+    before = await store.list_accepted_requests(tx, partner, registry.id, check.number_key)
     return next((request for request in before if normalise_search_text(request.details.name) == name), None)
 
 
@@ -296,7 +296,7 @@ async def reverse_rejection(tx: Tx, scope: Scope, request_id: UUID, decision: Re
     return await _store_decision(tx, locked.with_rejection_reversed(found.id, found.types, tx.now), decision)
 
 
-async def enqueue_evaluation_batch(tx: Tx, registry_id: UUID, after_request_id: UUID) -> UUID | None:
+async def enqueue_evaluation_batch_and_get_last_id(tx: Tx, registry_id: UUID, after_request_id: UUID) -> UUID | None:
     """Enqueue evaluations of the next pending requests after an ID; returns the last one, None at the end."""
     found = await store.list_pending_request_ids(tx, registry_id, after_request_id, _BATCH_SIZE)
     await queue.enqueue_jobs(

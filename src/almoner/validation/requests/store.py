@@ -198,7 +198,7 @@ async def store_correction(tx: Tx, original_request: ValidationRequest, correcte
     )
 
 
-async def list_replaced_registry_numbers(tx: Tx, request_id: UUID) -> list[tuple[str, str]]:
+async def list_replaced_registry_names_and_numbers(tx: Tx, request_id: UUID) -> list[tuple[str, str]]:
     """Register and number as given before each correction, oldest first."""
     rows = await tx.fetch(
         """
@@ -258,13 +258,13 @@ def _conditions(filters: RequestFilters) -> SqlConditions:
     conditions = SqlConditions("partner_id = $1", bound=4)
     if filters.status is not None:
         conditions.add("status = {}", filters.status)
-    if filters.starts is not None:
-        conditions.add("created_at >= {}", filters.starts)
-    if filters.ends is not None:
-        conditions.add("created_at < {}", filters.ends)
-    for word in filters.words[:MAX_INDEX_PATTERNS]:
+    if filters.created_from is not None:
+        conditions.add("created_at >= {}", filters.created_from)
+    if filters.created_before is not None:
+        conditions.add("created_at < {}", filters.created_before)
+    for word in filters.search_words[:MAX_INDEX_PATTERNS]:
         conditions.add((_TEXT if len(word) >= _INDEXED else _UNINDEXED) + " like {}", f"%{word}%")
-    if further := filters.words[MAX_INDEX_PATTERNS:]:
+    if further := filters.search_words[MAX_INDEX_PATTERNS:]:
         conditions.add(f"{_UNINDEXED} like all({{}}::text[])", [f"%{word}%" for word in further])
     return conditions
 

@@ -91,7 +91,7 @@ class AttemptEvaluation:
 
     status: Status
     next_attempt_at: datetime | None = None
-    suspend: bool = False
+    suspends_subscription: bool = False
 
 
 def evaluate_attempt(
@@ -109,7 +109,7 @@ def evaluate_attempt(
     if attempt.succeeded:
         return AttemptEvaluation("succeeded")
     if attempt.status_code == _HTTP_GONE:
-        return AttemptEvaluation("failed", suspend=True)
+        return AttemptEvaluation("failed", suspends_subscription=True)
     due = next_retry_at(attempt.number, first_attempt_at, attempt.started_at, retry_after, jitter)
     if due is None or due > created_at + EXPIRES_AFTER:
         return AttemptEvaluation("failed")
@@ -147,7 +147,7 @@ def parse_retry_after(header: str | None, real_now: datetime) -> timedelta | Non
         return None
 
 
-def redirect_error_message(status: int, location: str | None) -> str | None:
+def describe_redirect_error(status: int, location: str | None) -> str | None:
     """The error of a redirect, which is not followed; None for other responses."""
     if not 300 <= status < 400 or location is None:
         return None
@@ -156,7 +156,7 @@ def redirect_error_message(status: int, location: str | None) -> str | None:
     return f"Redirects are not followed. Set the subscription's url to the address that it leads to: {shown}"
 
 
-def truncate_response(body: bytes) -> str | None:
+def truncate_response_body(body: bytes) -> str | None:
     """The beginning of the receiver's response, as text that PostgreSQL can store; None if it was empty."""
     text = body[:_MAX_RESPONSE_BODY].decode("utf-8", "replace").replace("\x00", "�")
     while len(text.encode()) > _MAX_RESPONSE_BODY:

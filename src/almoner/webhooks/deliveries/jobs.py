@@ -112,14 +112,14 @@ class DeliveryWorker:
         except OutboundFailure as failure:
             error = str(failure)
         else:
-            error = domain.redirect_error_message(answer.status, answer.headers.get("Location"))
+            error = domain.describe_redirect_error(answer.status, answer.headers.get("Location"))
         attempt = DeliveryAttempt(
-            number=due.attempts + 1,
+            number=due.attempt_count + 1,
             started_at=started_at,
             duration_ms=round((monotonic() - started) * 1000),
             status_code=answer.status if answer else None,
             error=error,
-            response_body=domain.truncate_response(answer.body) if answer else None,
+            response_body=domain.truncate_response_body(answer.body) if answer else None,
         )
         retry_after = domain.parse_retry_after(answer.headers.get("Retry-After"), real_now) if answer else None
         first_at = due.first_attempt_at or started_at
@@ -141,7 +141,7 @@ class DeliveryWorker:
     async def _record_all(self, attempts: Sequence[tuple[JobContext, Job, EvaluatedAttempt]]) -> list[Result]:
         """Record attempts and the results of their jobs, all at once, for one runner."""
         async with self._db.write() as tx:
-            recorded = await service.record_attempts(tx, [outcome for _, _, outcome in attempts])
+            recorded = await service.record_attempts_and_list_delivery_ids(tx, [outcome for _, _, outcome in attempts])
             results = [_result(outcome, outcome.delivery_id in recorded, tx.now) for _, _, outcome in attempts]
             finished = [FinishedJob(job, result) for (_, job, _), result in zip(attempts, results, strict=True)]
             await attempts[0][0].record_results(tx, finished)

@@ -36,7 +36,7 @@ from almoner.webhooks.subscriptions.domain import (
     EventSubscription,
     Reason,
     ReceiverHealth,
-    delivery_lane,
+    delivery_job_lane,
 )
 
 
@@ -97,7 +97,7 @@ async def resend_event(
     else:
         receiver = await _find_receiver(tx, partner, subscription_id_text)
         if not (may_see_personal_data or receiver.listens_to(event.type)):
-            subscriptions.ensure_without_donors([event.type])
+            subscriptions.ensure_events_without_donor_data([event.type])
         receivers = [receiver.id]
     again = [(event.id, event.sequence, event.type)]
     return sum([await _redeliver(tx, partner, receiver, again, "resend") for receiver in receivers])
@@ -137,7 +137,7 @@ async def replay_events(
             tx, partner, subscription_id, [event_id for event_id, *_ in found]
         )
         found = [event for event in found if event[0] not in fine]
-    lane = delivery_lane(subscription_id, "replay")
+    lane = delivery_job_lane(subscription_id, "replay")
     await queue.set_lane_limits(tx, [LaneLimits(lane, REPLAY_CAP, REPLAY_CAP, subscription.health.paused_until)])
     return await _redeliver(tx, partner, subscription_id, found, "replay")
 
@@ -191,9 +191,9 @@ async def delete_old_deliveries(tx: Tx) -> int:
     return await store.delete_old_deliveries(tx, tx.now - DELIVERY_RETENTION, _BATCH)
 
 
-async def record_attempts(tx: Tx, evaluated_attempts: Sequence[EvaluatedAttempt]) -> set[UUID]:
+async def record_attempts_and_list_delivery_ids(tx: Tx, evaluated_attempts: Sequence[EvaluatedAttempt]) -> set[UUID]:
     """Store attempts and their results; returns the deliveries whose next attempt this was."""
-    recorded = await store.record_attempts(tx, evaluated_attempts)
+    recorded = await store.record_attempts_and_list_delivery_ids(tx, evaluated_attempts)
     ours = [outcome for outcome in evaluated_attempts if outcome.delivery_id in recorded]
     answers: dict[UUID, tuple[Partner, list[AttemptOutcome]]] = {}
     for outcome in ours:
@@ -202,7 +202,7 @@ async def record_attempts(tx: Tx, evaluated_attempts: Sequence[EvaluatedAttempt]
         await _expire_held_back(tx, await subscriptions.record_attempt_outcomes(tx, answers))
     # In a fixed order, so that two workers never wait for each other's subscriptions.
     for outcome in sorted(ours, key=lambda outcome: outcome.subscription_id):
-        if outcome.evaluation.suspend:
+        if outcome.evaluation.suspends_subscription:
             await subscriptions.suspend(tx, outcome.partner, outcome.subscription_id, called_url=outcome.url)
     return recorded
 
@@ -228,8 +228,8 @@ async def expire_deliveries(tx: Tx, subscription_id: UUID) -> int:
     old = [
         payload
         for reason in ("event", "replay")
-        for payload in await queue.delete_old_jobs_in_lane(
-            tx, delivery_lane(subscription_id, reason), tx.now - EXPIRES_AFTER, _BATCH
+        for payload in await queue.delete_old_lane_jobs_returning_payloads(
+            tx, delivery_job_lane(subscription_id, reason), tx.now - EXPIRES_AFTER, _BATCH
         )
     ]
     await store.end_deliveries(tx, [UUID(hex=payload["delivery"]) for payload in old], "failed")
@@ -277,7 +277,7 @@ async def _enqueue_deliveries(tx: Tx, deliveries: Sequence[NewDelivery]) -> int:
             DELIVER.build_job(
                 DeliveryJob(delivery.id),
                 due_at=delivery.due_at,
-                lane=delivery_lane(delivery.subscription_id, delivery.reason),
+                lane=delivery_job_lane(delivery.subscription_id, delivery.reason),
             )
             for delivery in deliveries
             if delivery.id in stored

@@ -44,7 +44,7 @@ class DueDelivery:
     event_id: UUID
     sequence: int | None
     status: Status
-    attempts: int
+    attempt_count: int
     first_attempt_at: datetime | None
     next_attempt_at: datetime | None
     created_at: datetime
@@ -105,7 +105,7 @@ async def load_due_deliveries_by_id(tx: Tx, delivery_ids: Sequence[UUID]) -> dic
     return {row["id"]: DueDelivery(*row) for row in rows}
 
 
-async def record_attempts(tx: Tx, evaluated_attempts: Sequence[EvaluatedAttempt]) -> set[UUID]:
+async def record_attempts_and_list_delivery_ids(tx: Tx, evaluated_attempts: Sequence[EvaluatedAttempt]) -> set[UUID]:
     """Store attempts and their results in one statement; returns the deliveries whose next attempt this was.
 
     An attempt that another worker has already recorded changes nothing.

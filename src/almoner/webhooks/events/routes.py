@@ -6,7 +6,7 @@ from time import monotonic
 from typing import Annotated
 from uuid import UUID
 
-from almoner.platform.events.waiters import EventWaiters, TooManyWaiting
+from almoner.platform.events.waiters import EventLongPollWaiters, TooManyWaiting
 from almoner.platform.http.caller import PERSONAL, SECRET
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
@@ -18,7 +18,7 @@ from almoner.webhooks.events.schemas import EventResponse, EventsQuery, event_re
 EventId = Annotated[UUID, PathId("event")]
 
 
-def event_routes(waiters: EventWaiters) -> Routes:
+def event_routes(waiters: EventLongPollWaiters) -> Routes:
     """The endpoints; ``waiters``: the calls that wait for the next event."""
     routes = Routes("Events")
 
@@ -37,7 +37,7 @@ def event_routes(waiters: EventWaiters) -> Routes:
         start = page if page.position is not None or query.after is None else replace(page, position=(first,))
         while True:
             async with call.db.read() as tx:
-                last = await service.load_last_sequence(tx, call.partner)
+                last = await service.load_last_event_sequence(tx, call.partner)
                 found, total = await service.list_page(tx, call.partner, start, filter_)
                 rows = [event for event in found if event.sequence > first]  # on the way back, too
                 shown = call.list_response(

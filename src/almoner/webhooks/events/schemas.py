@@ -87,7 +87,7 @@ def event_response(tx: Tx, event: SequencedEvent, *, include_personal_data: bool
     """
     record = _read(event.payload).data.event_data
     declared = EVENT_TYPES.get(event.type)
-    if declared is not None and not include_personal_data and (names := personal_fields(declared.record)):
+    if declared is not None and not include_personal_data and (names := personal_fields(declared.record_type)):
         shown = msgspec.json.decode(record, type=dict[str, msgspec.Raw])
         hidden = {name: _NULL for name in names if name in shown}
         record = msgspec.Raw(msgspec.json.encode({**shown, **hidden}))

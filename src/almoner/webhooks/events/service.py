@@ -8,7 +8,7 @@ from almoner.webhooks.events import store
 from almoner.webhooks.events.domain import SequencedEvent
 from almoner.webhooks.events.store import list_event_summaries_in_window as list_event_summaries_in_window
 from almoner.webhooks.events.store import list_page as list_page
-from almoner.webhooks.events.store import load_last_sequence as load_last_sequence
+from almoner.webhooks.events.store import load_last_event_sequence as load_last_event_sequence
 
 
 async def get(tx: Tx, partner: Partner, event_id: UUID) -> SequencedEvent:

@@ -108,7 +108,7 @@ async def list_page(
     return [_event(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def load_last_sequence(tx: Tx, partner: Partner) -> int:
+async def load_last_event_sequence(tx: Tx, partner: Partner) -> int:
     """The sequence number of the newest event; 0 without events."""
     found = await tx.fetchval("select last_sequence from event_counter where partner_id = $1", partner.id)
     return int(found or 0)

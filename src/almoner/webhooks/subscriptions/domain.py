@@ -83,8 +83,8 @@ def is_last_attempt_fast_if_all_succeeded(outcomes: Sequence[AttemptOutcome]) ->
 class AttemptLimits:
     """How many attempts may run at once, and until when deliveries are paused."""
 
-    cap: int
-    burst_cap: int
+    max_concurrent_attempts: int
+    max_concurrent_attempts_in_burst: int
     paused_until: datetime | None
 
 
@@ -213,7 +213,7 @@ class EventSubscription:
         return EVERY_EVENT in self.events or event_type in self.events
 
 
-def delivery_lane(subscription_id: UUID, reason: Reason) -> str:
+def delivery_job_lane(subscription_id: UUID, reason: Reason) -> str:
     """The queue lane of a subscription's delivery jobs.
 
     Replays have one of their own, so that they come in order, and so have tests, which no pause holds back.
@@ -221,9 +221,9 @@ def delivery_lane(subscription_id: UUID, reason: Reason) -> str:
     return f"{subscription_id}:{reason}" if reason in {"replay", "test"} else str(subscription_id)
 
 
-def delivery_lanes(subscription_id: UUID) -> list[str]:
+def list_delivery_job_lanes(subscription_id: UUID) -> list[str]:
     """All lanes of a subscription."""
-    return [delivery_lane(subscription_id, reason) for reason in ("event", "replay", "test")]
+    return [delivery_job_lane(subscription_id, reason) for reason in ("event", "replay", "test")]
 
 
 def encode_secret(random_bytes: bytes) -> str:

@@ -63,7 +63,7 @@ async def create(
     masked.
     """
     if not may_see_personal_data:
-        ensure_without_donors(events)
+        ensure_events_without_donor_data(events)
     _validate(tx, url, events)
     subscription = WebhookSubscription(
         id=tx.new_id(),
@@ -80,16 +80,16 @@ async def create(
     return subscription
 
 
-def ensure_without_donors(events: Collection[str]) -> None:
+def ensure_events_without_donor_data(event_types: Collection[str]) -> None:
     """Raises Forbidden if one of these event types contains donors' personal data, as ``*`` does."""
-    if named := sorted(filter(_names_donors, events)):
+    if named := sorted(filter(_names_donors, event_types)):
         raise Forbidden(f"{', '.join(named)} name donors: this needs a key with the scope {PERSONAL}")
 
 
 def _names_donors(event_type: str) -> bool:
     if event_type == domain.EVERY_EVENT:
         return True
-    return event_type in EVENT_TYPES and bool(personal_fields(EVENT_TYPES[event_type].record))
+    return event_type in EVENT_TYPES and bool(personal_fields(EVENT_TYPES[event_type].record_type))
 
 
 async def get(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription:
@@ -137,7 +137,9 @@ async def update(
     if changed == replace(before, events=_unique(before.events)):
         return before
     if not may_see_personal_data:
-        ensure_without_donors(changed.events if changed.url != before.url else set(changed.events) - set(before.events))
+        ensure_events_without_donor_data(
+            changed.events if changed.url != before.url else set(changed.events) - set(before.events)
+        )
     changed = replace(changed, updated_at=tx.now)
     _validate(tx, changed.url, changed.events)
     if changed.url != before.url or changed.status == "active" != before.status:
@@ -157,7 +159,7 @@ async def delete(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
 
 async def remove_delivery_lanes(tx: Tx, subscription_id: UUID) -> bool:
     """Remove a deleted subscription's lanes from the job queue; False while they have jobs."""
-    return await queue.remove_lanes(tx, domain.delivery_lanes(subscription_id))
+    return await queue.remove_lanes(tx, domain.list_delivery_job_lanes(subscription_id))
 
 
 async def rotate_secret(
@@ -239,11 +241,15 @@ async def _limit_attempts(tx: Tx, receivers: Mapping[UUID, ReceiverHealth]) -> N
     limits = []
     for subscription_id, health in receivers.items():
         lane, replay_lane = (
-            domain.delivery_lane(subscription_id, "event"),
-            domain.delivery_lane(subscription_id, "replay"),
+            domain.delivery_job_lane(subscription_id, "event"),
+            domain.delivery_job_lane(subscription_id, "replay"),
         )
         allowed = health.attempt_limits
-        limits.append(LaneLimits(lane, allowed.cap, allowed.burst_cap, allowed.paused_until))
+        limits.append(
+            LaneLimits(
+                lane, allowed.max_concurrent_attempts, allowed.max_concurrent_attempts_in_burst, allowed.paused_until
+            )
+        )
         limits.append(LaneLimits(replay_lane, REPLAY_CAP, REPLAY_CAP, allowed.paused_until))
     if limits:
         await queue.set_lane_limits(tx, limits)

@@ -34,7 +34,7 @@ async def record_audit_entry(
     """Write an entry about a person into their realm's audit log."""
     subject = tx.ids.encode(person.realm.person_id_type, person.id)
     await audit.record_entry(
-        tx, person.realm.id, audit_context.actor, action, subject, ip_address=audit_context.address, details=details
+        tx, person.realm.id, audit_context.actor, action, subject, ip_address=audit_context.ip_address, details=details
     )
 
 

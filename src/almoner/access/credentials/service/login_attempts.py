@@ -43,14 +43,14 @@ class AttemptSource:
     ``is_familiar_network``: the person signed in from this neighbourhood before.
     """
 
-    address: str
-    device: bytes | None = None
+    ip_address: str
+    device_id: bytes | None = None
     is_familiar_network: bool = False
 
     @property
     def has_signed_in_before(self) -> bool:
         """Whether the person has signed in from there before."""
-        return self.device is not None or self.is_familiar_network
+        return self.device_id is not None or self.is_familiar_network
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ class CountedAttempt:
     ``own_counter``: counters of its source alone; ``shared_counters``: counters that other sources share.
     """
 
-    own_counter: AttemptCounterKey
-    shared_counters: tuple[AttemptCounterKey, ...]
+    source_counter_key: AttemptCounterKey
+    shared_counter_keys: tuple[AttemptCounterKey, ...]
 
 
 def build_attempt_source(
@@ -80,11 +80,11 @@ async def check_and_count_password_attempt(
     name = await _name_hash(tx, user_name, person)
     own = (realm.id, name, _source_key(source))
     shared: list[tuple[AttemptCounterKey, ThrottlePolicy]] = []
-    if source.device is None:
+    if source.device_id is None:
         everybody = tx.vault.keyed_hash("sign-in-network", b"")
-        shared.append(((_ALL_NAMES, everybody, network_of_client(source.address)), NETWORK_THROTTLE))
+        shared.append(((_ALL_NAMES, everybody, network_of_client(source.ip_address)), NETWORK_THROTTLE))
         if not source.is_familiar_network:
-            shared.append(((_ALL_NAMES, everybody, wider_client_network(source.address)), WIDER_NETWORK_THROTTLE))
+            shared.append(((_ALL_NAMES, everybody, wider_client_network(source.ip_address)), WIDER_NETWORK_THROTTLE))
             shared.append(((realm.id, name, _ANYWHERE), NAME_THROTTLE))
     return await _count_attempt(tx, (own, PASSWORD_THROTTLE), shared)
 
@@ -101,7 +101,7 @@ async def check_and_count_code_attempt(tx: Tx, person: Person, source: AttemptSo
 
 async def record_successful_attempt(tx: Tx, attempt: CountedAttempt) -> None:
     """The attempt succeeded: clear its source's failures and take it off the shared counters."""
-    await store.uncount_successful_attempt(tx, [attempt.own_counter], attempt.shared_counters)
+    await store.uncount_successful_attempt(tx, [attempt.source_counter_key], attempt.shared_counter_keys)
 
 
 async def clear_attempts(tx: Tx, person: Person) -> None:
@@ -125,9 +125,9 @@ async def next_deletion_at(tx: Tx) -> datetime | None:
     return tx.now + (min(over) - tx.real_now) if over else None
 
 
-async def delete_expired(tx: Tx, limit: int = _BATCH) -> int:
+async def delete_expired_attempts_and_challenges(tx: Tx, limit: int = _BATCH) -> int:
     """Delete attempts older than a day and expired challenges; returns how many rows."""
-    return await store.delete_expired(tx, tx.real_now - ATTEMPT_RETENTION, limit)
+    return await store.delete_expired_attempts_and_challenges(tx, tx.real_now - ATTEMPT_RETENTION, limit)
 
 
 async def _count_attempt(
@@ -146,7 +146,7 @@ async def _count_attempt(
 
 
 def _source_key(source: AttemptSource) -> str:
-    return f"device {source.device.hex()}" if source.device is not None else network_of_client(source.address)
+    return f"device {source.device_id.hex()}" if source.device_id is not None else network_of_client(source.ip_address)
 
 
 async def _name_hash(tx: Tx, user_name: str, person: Person | None) -> bytes:

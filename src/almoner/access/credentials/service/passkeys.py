@@ -112,7 +112,7 @@ async def verify_passkey(tx: Tx, realm: Realm, challenge_binding: bytes, respons
     await service.record_audit_entry(
         tx, person, service.build_audit_context_of_person(tx, person, None), "passkey.counter_decreased", about
     )
-    return person, replace(passkey, count_went_back=True)
+    return person, replace(passkey, sign_count_not_increased=True)
 
 
 async def list_by_person(tx: Tx, person: Person) -> list[Passkey]:

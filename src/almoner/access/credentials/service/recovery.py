@@ -8,7 +8,7 @@ from almoner.access.people.domain import Person
 from almoner.platform.database.transactions import Tx
 
 
-async def create_codes(tx: Tx, person: Person, audit_context: AuditContext) -> list[str]:
+async def create_recovery_codes(tx: Tx, person: Person, audit_context: AuditContext) -> list[str]:
     """Create ten recovery codes, shown once; all earlier ones become invalid."""
     codes = [domain.encode_recovery_code(os.urandom(16)) for _ in range(RECOVERY_CODE_COUNT)]
     await store.replace_recovery_codes(tx, person, [_hash(tx, person, code) for code in codes])
@@ -18,7 +18,7 @@ async def create_codes(tx: Tx, person: Person, audit_context: AuditContext) -> l
     return codes
 
 
-async def consume_code(tx: Tx, person: Person, entered_code: str) -> bool:
+async def consume_recovery_code(tx: Tx, person: Person, entered_code: str) -> bool:
     """Use up a recovery code; False if it is not one of the person's unused codes."""
     code = domain.parse_recovery_code(entered_code)
     return code is not None and await store.consume_recovery_code(tx, person, _hash(tx, person, code))

@@ -38,7 +38,7 @@ from almoner.access.people.domain import (
     member_realm,
 )
 from almoner.access.security_emails import service as security_emails
-from almoner.access.sign_ins.domain import AddressRecentlyChanged, EmailLink
+from almoner.access.sign_ins.domain import EmailAddressRecentlyChanged, EmailLink
 from almoner.access.sign_ins.service import account, links
 from almoner.access.sso.service import identities
 from almoner.kit.errors import IncorrectParams
@@ -174,14 +174,14 @@ async def invite_member(
     The user name defaults to the email address. If the link is also shown, the caller must record that. A member
     without a role sees only their own account. Raises IncorrectParams, UserNameTaken, TooManyInvitations.
     """
-    address = await validate_invitation_email(tx, partner, audit_context, email)
+    address = await validate_and_clean_invitation_email(tx, partner, audit_context, email)
     profile = build_profile((user_name or address).strip(), email=address, name=clean_display_name(name))
     person = await people.create(tx, member_realm(partner), profile, roles)
     await _record(tx, partner, audit_context, "member.invited", _text(tx, person), roles=sorted(person.roles))
     return person, await _send_invitation(tx, person)
 
 
-async def validate_invitation_email(tx: Tx, partner: Partner, audit_context: AuditContext, email: str) -> str:
+async def validate_and_clean_invitation_email(tx: Tx, partner: Partner, audit_context: AuditContext, email: str) -> str:
     """Check the email address for an invitation. Raises IncorrectParams, TooManyInvitations.
 
     Administrators of the deployment have no limit.
@@ -227,7 +227,7 @@ async def resend_invitation(
         )
     try:
         link = await _send_invitation(tx, member.person)
-    except AddressRecentlyChanged as withheld:
+    except EmailAddressRecentlyChanged as withheld:
         raise MemberNotInvitable(*withheld.reasons) from None
     await _record(tx, partner, audit_context, "member.invited_again", _text(tx, member.person))
     return member.person, None if await people.has_had_credentials(tx, member.person) else link
@@ -240,20 +240,21 @@ async def change_roles(
     person_id: UUID,
     roles: Iterable[MemberRole],
     *,
-    shown: Iterable[str] | None = None,
+    shown_roles: Iterable[str] | None = None,
 ) -> Person:
     """Replace the roles granted to a member. Raises NoSuchPerson, IncorrectParams, LastOwnerRequired.
 
-    Roles from single sign-on and groups stay. ``shown``: the granted roles that a page showed, which must be current.
+    Roles from single sign-on and groups stay. ``shown_roles``: the granted roles that a page showed, which must be
+    current.
     """
     wanted = frozenset(roles)
     async with _require_owner(tx, partner):
         person = await people.get_for_update(tx, member_realm(partner), person_id)
-        was = (await get_member(tx, partner, person_id)).granted
-        ensure_roles_unchanged(shown, was, wanted)
+        was = (await get_member(tx, partner, person_id)).granted_roles
+        ensure_roles_unchanged(shown_roles, was, wanted)
         changed = await people.set_granted_roles(tx, person, wanted)
         await security_emails.notify_of_account_changes(tx, person, changed)
-    granted = (await get_member(tx, partner, person_id)).granted
+    granted = (await get_member(tx, partner, person_id)).granted_roles
     if granted != was:
         told = {"was": sorted(was), "roles": sorted(granted)}
         await _record(tx, partner, audit_context, "member.roles_changed", _text(tx, person), **told)
@@ -285,7 +286,7 @@ async def reset_second_factor(
     """Delete the credentials of a member who lost a factor, email them a link to start again, and notify the owners.
 
     For a member without a mailbox, the link is returned to the caller instead. Raises NoSuchPerson,
-    AddressRecentlyChanged.
+    EmailAddressRecentlyChanged.
     """
     person = await people.get_for_update(tx, member_realm(partner), person_id)
     link = await account.reset_credentials_and_send_invitation(tx, person, audit_context)
@@ -336,7 +337,9 @@ async def _require_owner(tx: Tx, partner: Partner) -> AsyncIterator[None]:
 async def _record(
     tx: Tx, partner: Partner, by: AuditContext, action: str, subject: str, **details: str | Sequence[str] | None
 ) -> None:
-    await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.address, details=details or None)
+    await audit.record_entry(
+        tx, partner.id, by.actor, action, subject, ip_address=by.ip_address, details=details or None
+    )
 
 
 async def _send_invitation(tx: Tx, person: Person) -> str:

@@ -101,4 +101,4 @@ async def revoke(tx: Tx, audit_context: AuditContext, key: ApiKey) -> None:
 async def _record(tx: Tx, by: AuditContext, action: str, key: ApiKey, **details: str) -> None:
     reported = {"kind": key.kind, "scopes": sorted(key.scopes), **details}
     subject = tx.ids.encode("apikey", key.id)
-    await audit.record_entry(tx, key.partner_id, by.actor, action, subject, ip_address=by.address, details=reported)
+    await audit.record_entry(tx, key.partner_id, by.actor, action, subject, ip_address=by.ip_address, details=reported)

@@ -35,7 +35,9 @@ async def update_details(
         profile |= {"displayName": named} if named else {}
         fields.append("name")
     if email is not None and email.strip() != (before.email or ""):
-        profile |= _with_email(before, await service.validate_invitation_email(tx, partner, audit_context, email))
+        profile |= _with_email(
+            before, await service.validate_and_clean_invitation_email(tx, partner, audit_context, email)
+        )
         fields.append("email")
     if not fields:
         return before
@@ -48,7 +50,7 @@ async def update_details(
         audit_context.actor,
         "member.changed",
         subject,
-        ip_address=audit_context.address,
+        ip_address=audit_context.ip_address,
         details=reported,
     )
     await security_emails.notify_of_account_changes(tx, before, changed)

@@ -204,16 +204,16 @@ async def set_roles(
     operator_id: UUID,
     roles: Iterable[OperatorRole],
     *,
-    shown: Iterable[str] | None = None,
+    shown_roles: Iterable[str] | None = None,
 ) -> Person:
-    """Replace another operator's roles. ``shown``: those that a page showed, which must be current.
+    """Replace another operator's roles. ``shown_roles``: those that a page showed, which must be current.
 
     Raises NoSuchPerson, IncorrectParams, OwnAccountChangeDenied, LastAdministratorRequired.
     """
     await store.lock_realm_for_update(tx, OPERATORS)
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     wanted = frozenset[Role](roles)
-    ensure_roles_unchanged(shown, person.roles, wanted)
+    ensure_roles_unchanged(shown_roles, person.roles, wanted)
     granted = _checked_roles(wanted)
     if audit_context.actor.id == _text(tx, person):
         raise OwnAccountChangeDenied("You cannot change your own roles. Another administrator can change them for you.")
@@ -282,7 +282,7 @@ async def list_administrators(tx: Tx) -> list[Person]:
     return [one.person for one in await list_operators(tx) if one.person.has_role("administrator")]
 
 
-async def requires_two_person_approval(tx: Tx) -> bool:
+async def is_two_person_approval_enabled(tx: Tx) -> bool:
     """Whether bank account changes and disbursements need two operators (default: in production)."""
     stated = await store.find_two_person_approval_setting(tx)
     return not tx.deployment.sandbox if stated is None else stated
@@ -439,7 +439,7 @@ async def require_two_person_approval_if_enabled(
 
     ``fingerprint`` is the fingerprint; raises what ``record_approval`` raises.
     """
-    if not await requires_two_person_approval(tx):
+    if not await is_two_person_approval_enabled(tx):
         return ApprovedDecision(tx.ids.encode(ID, operator.id), note)
     return await require_two_person_approval(tx, operator, role, action, subject, fingerprint, note)
 
@@ -499,7 +499,7 @@ async def _record_access_grant(tx: Tx, by: AuditContext, person: Person, kind: A
 
 async def _record(tx: Tx, by: AuditContext, action: str, subject: str, **details: str | bool | Sequence[str]) -> None:
     await audit.record_entry(
-        tx, audit.DEPLOYMENT, by.actor, action, subject, ip_address=by.address, details=details or None
+        tx, audit.DEPLOYMENT, by.actor, action, subject, ip_address=by.ip_address, details=details or None
     )
 
 

@@ -30,7 +30,9 @@ async def resume(tx: Tx, audit_context: AuditContext, partner: Partner) -> Partn
 
 async def _record(tx: Tx, by: AuditContext, partner: Partner, action: str, **details: str) -> None:
     subject = tx.ids.encode("partner", partner.id)
-    await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.address, details=details or None)
+    await audit.record_entry(
+        tx, partner.id, by.actor, action, subject, ip_address=by.ip_address, details=details or None
+    )
 
 
 async def _email_owners(tx: Tx, partner: Partner, kind: Kind, **facts: str) -> None:

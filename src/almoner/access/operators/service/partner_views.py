@@ -50,4 +50,6 @@ async def end_partner_view(tx: Tx, audit_context: AuditContext, operator: Person
 
 async def _record(tx: Tx, by: AuditContext, partner: Partner, action: str, **details: str) -> None:
     subject = tx.ids.encode("partner", partner.id)
-    await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.address, details=details or None)
+    await audit.record_entry(
+        tx, partner.id, by.actor, action, subject, ip_address=by.ip_address, details=details or None
+    )

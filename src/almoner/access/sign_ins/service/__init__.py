@@ -52,18 +52,18 @@ async def begin_sign_in(
     ends = tx.real_now + domain.session_lifetime_for_realm(person.realm).max_lifetime
     device = domain.device_label(browser.user_agent)
     started = (tx.real_now, authenticated_at or tx.real_now, tx.real_now, ends)
-    sign_in = SignIn(tx.new_id(), person.realm, person.id, method, browser.address, device, *started)
+    sign_in = SignIn(tx.new_id(), person.realm, person.id, method, browser.ip_address, device, *started)
     epoch = await store.load_device_cookie_version(tx, person.realm, person.id)
-    known = read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) is not None
+    known = read_device_cookie(tx.vault, person, epoch, browser.device_cookie, tx.real_now) is not None
     first = not await store.list_recent_ip_addresses(tx, person.realm, person.id, 1)
     if not await store.insert(tx, sign_in, _hash(tx.vault, secret)):
         raise SignInFailed
-    by = credentials.build_audit_context_of_person(tx, person, browser.address)
+    by = credentials.build_audit_context_of_person(tx, person, browser.ip_address)
     about: Details = {"method": method, "sign_in": _id_text(tx.ids, sign_in.id), "new_device": not known}
     await credentials.record_audit_entry(tx, person, by, "signed_in", about)
     if not known and not first:
         await security_emails.enqueue_email(
-            tx, person, "new_device", detail_lines=build_origin_detail_lines(tx, browser.address, device)
+            tx, person, "new_device", detail_lines=build_time_browser_and_ip_lines(tx, browser.ip_address, device)
         )
     return NewSignIn(sign_in, person, secret, _sign_device_cookie(tx, person, epoch))
 
@@ -152,7 +152,7 @@ def read_device_cookie(
     return body[:_RANDOM_BYTES] if real_now < given + DEVICE_LIFETIME else None
 
 
-def build_origin_detail_lines(tx: Tx, ip_address: str, browser_name: str) -> dict[str, str]:
+def build_time_browser_and_ip_lines(tx: Tx, ip_address: str, browser_name: str) -> dict[str, str]:
     """Lines for a security email: when, from which network and with which device."""
     return {
         "When": iso_timestamp(tx.real_now)[:16].replace("T", " ") + " UTC",
@@ -168,9 +168,9 @@ async def next_deletion_at(tx: Tx) -> datetime | None:
     return min(over) + RETENTION if over else None
 
 
-async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
+async def delete_expired_sign_ins_and_links(tx: Tx, limit: int = BATCH) -> int:
     """Delete sign-ins and links that have been over for 90 days; returns how many."""
-    return await store.delete_expired(tx, tx.real_now - RETENTION, tx.now - RETENTION, limit)
+    return await store.delete_expired_sign_ins_and_links(tx, tx.real_now - RETENTION, tx.now - RETENTION, limit)
 
 
 def _sign_device_cookie(tx: Tx, person: Person, epoch: int) -> str:

@@ -18,7 +18,9 @@ from almoner.access.sign_ins.service import links
 from almoner.platform.database.transactions import Database, Tx
 
 
-async def change_password(db: Database, person: Person, sign_in: SignIn, password: str, browser: Browser) -> str:
+async def change_password_and_issue_device_cookie(
+    db: Database, person: Person, sign_in: SignIn, password: str, browser: Browser
+) -> str:
     """Set a new password and end the other sign-ins, in its own transaction.
 
     Raises PasswordTooWeak, SignInOverloaded. Returns this browser's new device cookie; all earlier device cookies
@@ -27,7 +29,7 @@ async def change_password(db: Database, person: Person, sign_in: SignIn, passwor
     hashed = await passwords.hash_new_password(db.deployment.vault, person, password)
     async with db.write() as tx:
         there = await people.get_for_update(tx, person.realm, person.id)
-        by = credentials.build_audit_context_of_person(tx, there, browser.address)
+        by = credentials.build_audit_context_of_person(tx, there, browser.ip_address)
         await passwords.store_password(tx, there, hashed, by, changed_through="account")
         await service.end_all_sign_ins(tx, there, "password_changed", by, except_id=sign_in.id)
         await _notify(tx, there, "password_changed", browser)
@@ -37,7 +39,7 @@ async def change_password(db: Database, person: Person, sign_in: SignIn, passwor
 async def confirm_authenticator(tx: Tx, person: Person, code: str, browser: Browser) -> bool:
     """Activate the authenticator app if its first code is right. Raises AuthenticatorNotPending."""
     right = await authenticators.confirm_setup(
-        tx, person, code, credentials.build_audit_context_of_person(tx, person, browser.address)
+        tx, person, code, credentials.build_audit_context_of_person(tx, person, browser.ip_address)
     )
     if right:
         await _notify(tx, person, "authenticator_added", browser)
@@ -48,7 +50,7 @@ async def remove_authenticator(tx: Tx, person: Person, browser: Browser) -> None
     """Remove the authenticator app. Raises LastSecondFactorCannotBeRemoved."""
     await people.get_for_update(tx, person.realm, person.id)
     if await authenticators.remove_authenticator(
-        tx, person, credentials.build_audit_context_of_person(tx, person, browser.address)
+        tx, person, credentials.build_audit_context_of_person(tx, person, browser.ip_address)
     ):
         await _notify(tx, person, "authenticator_removed", browser)
 
@@ -58,7 +60,7 @@ async def reset_credentials_and_send_invitation(tx: Tx, person: Person, audit_co
 
     Every sign-in ends, known browsers are forgotten and earlier links become void, so that only the mailbox and the
     partner's identity provider remain. The caller must have verified the person's identity. Raises
-    AddressRecentlyChanged.
+    EmailAddressRecentlyChanged.
     """
     await credentials.remove_all_credentials(tx, person, audit_context)
     await service.end_all_sign_ins(tx, person, "revoked", audit_context)
@@ -70,8 +72,8 @@ async def reset_credentials_and_send_invitation(tx: Tx, person: Person, audit_co
 async def create_recovery_codes(tx: Tx, person: Person, browser: Browser) -> list[str]:
     """Create ten recovery codes, shown once; earlier ones stop working."""
     await people.get_for_update(tx, person.realm, person.id)
-    codes = await recovery.create_codes(
-        tx, person, credentials.build_audit_context_of_person(tx, person, browser.address)
+    codes = await recovery.create_recovery_codes(
+        tx, person, credentials.build_audit_context_of_person(tx, person, browser.ip_address)
     )
     await _notify(tx, person, "recovery_codes_created", browser)
     return codes
@@ -84,7 +86,7 @@ async def add_passkey(
 
     Raises InvalidPasskeyResponse.
     """
-    by = credentials.build_audit_context_of_person(tx, person, browser.address)
+    by = credentials.build_audit_context_of_person(tx, person, browser.ip_address)
     passkey = await passkeys.add_passkey(tx, person, challenge_binding, response_json, name, by)
     await _notify(tx, person, "passkey_added", browser, name=passkey.name)
     return passkey
@@ -94,11 +96,11 @@ async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, browser: Brow
     """Delete a passkey. Raises NoSuchPasskey, LastSecondFactorCannotBeRemoved."""
     await people.get_for_update(tx, person.realm, person.id)
     gone = await passkeys.remove_passkey(
-        tx, person, passkey_id, credentials.build_audit_context_of_person(tx, person, browser.address)
+        tx, person, passkey_id, credentials.build_audit_context_of_person(tx, person, browser.ip_address)
     )
     await _notify(tx, person, "passkey_removed", browser, name=gone.name)
 
 
 async def _notify(tx: Tx, person: Person, kind: Kind, browser: Browser, **values: str) -> None:
-    facts = service.build_origin_detail_lines(tx, browser.address, device_label(browser.user_agent))
+    facts = service.build_time_browser_and_ip_lines(tx, browser.ip_address, device_label(browser.user_agent))
     await security_emails.enqueue_email(tx, person, kind, placeholder_values=values, detail_lines=facts)

@@ -14,8 +14,8 @@ from almoner.access.sign_ins import service, store
 from almoner.access.sign_ins.domain import (
     LINK_LIFETIMES,
     MAX_HOURLY_RESETS,
-    AddressRecentlyChanged,
     Browser,
+    EmailAddressRecentlyChanged,
     EmailLink,
     InvalidEmailLink,
     Purpose,
@@ -39,7 +39,7 @@ _CONTEXT: Final = "reset-asked"
 
 
 async def send_invitation(tx: Tx, person: Person) -> EmailLink:
-    """Email a new invitation link; earlier ones stop working. The caller audits it. Raises AddressRecentlyChanged."""
+    """Email a new invitation link; earlier ones stop working. The caller audits it. Raises EmailAddressRecentlyChanged."""
     return await _create_link(tx, person, "invitation")
 
 
@@ -90,14 +90,14 @@ async def send_password_reset(tx: Tx, request: RequestPasswordResetJob) -> None:
         return
     try:
         await _create_link(tx, person, "reset")
-    except AddressRecentlyChanged:
+    except EmailAddressRecentlyChanged:
         return
     by = credentials.build_audit_context_of_person(tx, person, request.address)
     await credentials.record_audit_entry(tx, person, by, "password_reset.requested")
 
 
 async def get_valid_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
-    """The link with this token, and its person. Raises LinkClosed."""
+    """The link with this token, and its person. Raises GivingLinkClosed."""
     link_id = tx.vault.read_page_token(purpose, token)
     found = await store.find_link(tx, link_id, purpose) if link_id else None
     if found is None or not found[1].active:
@@ -110,7 +110,7 @@ async def get_valid_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLin
 async def consume_link(tx: Tx, link: EmailLink, person: Person) -> None:
     """Use up the link in the transaction of its effect.
 
-    The person is locked first, as everywhere that ends links. Raises LinkClosed.
+    The person is locked first, as everywhere that ends links. Raises GivingLinkClosed.
     """
     try:
         await people.get_for_update(tx, person.realm, person.id)
@@ -123,7 +123,7 @@ async def consume_link(tx: Tx, link: EmailLink, person: Person) -> None:
 async def set_password_by_link(db: Database, token: str, purpose: Purpose, password: str, browser: Browser) -> Person:
     """Set a password through a link; ends all sign-ins and clears failed attempts.
 
-    It opens its own transactions. Raises LinkClosed, PasswordTooWeak, SignInOverloaded.
+    It opens its own transactions. Raises GivingLinkClosed, PasswordTooWeak, SignInOverloaded.
     """
     async with db.read() as tx:
         link, person = await get_valid_link(tx, token, purpose)
@@ -133,13 +133,13 @@ async def set_password_by_link(db: Database, token: str, purpose: Purpose, passw
         if not person.active:
             raise InvalidEmailLink("unknown")
         await consume_link(tx, link, person)
-        by = credentials.build_audit_context_of_person(tx, person, browser.address)
+        by = credentials.build_audit_context_of_person(tx, person, browser.ip_address)
         known = purpose == "reset" or await _has_signed_in(tx, person)
         await passwords.store_password(tx, person, hashed, by, changed_through=purpose)
         await service.end_all_sign_ins(tx, person, "password_changed", by)
         await login_attempts.clear_attempts(tx, person)
         if known:
-            facts = service.build_origin_detail_lines(tx, browser.address, device_label(browser.user_agent))
+            facts = service.build_time_browser_and_ip_lines(tx, browser.ip_address, device_label(browser.user_agent))
             await security_emails.enqueue_email(tx, person, "password_changed", detail_lines=facts)
     return person
 
@@ -156,8 +156,8 @@ async def _has_signed_in(tx: Tx, person: Person) -> bool:
 
 async def _create_link(tx: Tx, person: Person, purpose: Purpose) -> EmailLink:
     locked = await people.get_for_update(tx, person.realm, person.id)
-    if until := await store.find_end_of_withholding(tx, locked):
-        raise AddressRecentlyChanged(locked.display_name, until)
+    if until := await store.find_password_links_withheld_until(tx, locked):
+        raise EmailAddressRecentlyChanged(locked.display_name, until)
     link = EmailLink(tx.new_id(), locked.id, purpose, tx.now, tx.now + LINK_LIFETIMES[purpose])
     await store.insert_link(tx, link)
     await security_emails.enqueue_email(tx, locked, purpose, link_id=link.id)

@@ -230,19 +230,19 @@ async def _attempt_source(tx: Tx, realm: Realm, person: Person | None, browser: 
         await store.list_recent_ip_addresses(tx, realm, whose, _FAMILIAR),
         await store.load_device_cookie_version(tx, realm, whose),
     )
-    device = service.read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) if person else None
-    return login_attempts.build_attempt_source(browser.address, device, addresses)
+    device = service.read_device_cookie(tx.vault, person, epoch, browser.device_cookie, tx.real_now) if person else None
+    return login_attempts.build_attempt_source(browser.ip_address, device, addresses)
 
 
 async def _code_method(tx: Tx, person: Person, code: str) -> Method | None:
     if await authenticators.verify_code(tx, person, code):
         return "password_totp"
-    return "password_recovery" if await recovery.consume_code(tx, person, code) else None
+    return "password_recovery" if await recovery.consume_recovery_code(tx, person, code) else None
 
 
 async def _notify_recovery_use(tx: Tx, person: Person, browser: Browser) -> None:
     left = (await credentials.get_authentication_factors(tx, person)).recovery_codes
-    facts = service.build_origin_detail_lines(tx, browser.address, device_label(browser.user_agent))
+    facts = service.build_time_browser_and_ip_lines(tx, browser.ip_address, device_label(browser.user_agent))
     await security_emails.enqueue_email(
         tx, person, "recovery_code_used", placeholder_values={"left": str(left)}, detail_lines=facts
     )
@@ -250,8 +250,8 @@ async def _notify_recovery_use(tx: Tx, person: Person, browser: Browser) -> None
 
 async def _notify_passkey_copy(tx: Tx, person: Person, passkey: Passkey, browser: Browser) -> None:
     """Notify a person whose passkey's counter decreased, because the passkey may have been copied."""
-    if passkey.count_went_back:
-        facts = service.build_origin_detail_lines(tx, browser.address, device_label(browser.user_agent))
+    if passkey.sign_count_not_increased:
+        facts = service.build_time_browser_and_ip_lines(tx, browser.ip_address, device_label(browser.user_agent))
         await security_emails.enqueue_email(
             tx, person, "passkey_counter_decreased", placeholder_values={"name": passkey.name}, detail_lines=facts
         )
@@ -262,7 +262,7 @@ async def _record_refusal(tx: Tx, realm: Realm, person: Person | None, what: str
     if not await login_attempts.reserve_audit_entry_of_refused_attempt(tx, realm, person):
         return
     subject = tx.ids.encode(realm.person_id_type, person.id) if person else "nobody"
-    address, details = browser.address, {"method": what}
+    address, details = browser.ip_address, {"method": what}
     # The refused person is unknown: only the claimed person can be recorded.
     await audit.record_entry(tx, realm.id, _UNKNOWN, "sign_in.refused", subject, ip_address=address, details=details)
 

@@ -26,7 +26,7 @@ from almoner.access.sso.domain import (
     SsoRefused,
     change_affects_granted_roles,
 )
-from almoner.access.sso.store import find as find
+from almoner.access.sso.store import find_provider as find_provider
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
 from almoner.platform.database.transactions import Partner, Tx
@@ -42,14 +42,14 @@ _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,100}")  # RFC 6749 3.3
 
 async def get_provider(tx: Tx, partner: Partner) -> IdentityProvider:
     """The partner's identity provider. Raises NoSuchIdentityProvider."""
-    if (provider := await store.find(tx, partner)) is None:
+    if (provider := await store.find_provider(tx, partner)) is None:
         raise NoSuchIdentityProvider
     return provider
 
 
 async def find_sso_option(tx: Tx, partner: Partner) -> SsoOption | None:
     """The single sign-on button for the partner's sign-in page, if enabled."""
-    provider = await store.find(tx, partner)
+    provider = await store.find_provider(tx, partner)
     if provider is None or not provider.enabled:
         return None
     return SsoOption(provider.name, f"/account/{tx.ids.encode('partner', partner.id)}/sign-on")
@@ -68,7 +68,7 @@ async def save_provider(
     If the change affects requests or trust, cached provider data and sign-ins with SSO end. Raises
     InvalidIdentityProviderSettings. Roles granted by single sign-on are then removed, too.
     """
-    before = await store.find(tx, partner)
+    before = await store.find_provider(tx, partner)
     problems = dict(_settings_problems(provider_settings, tx.deployment.outbound_address_policy))
     if provider_settings.secret is None and before is None:
         problems |= {"secret": "Enter the client secret, or select “Public client”."}
@@ -103,7 +103,7 @@ async def save_provider(
         before.created_at if before else tx.now,
         tx.now,
     )
-    await store.save(tx, provider)
+    await store.save_provider(tx, provider)
     ended = (
         await _revoke_provider_roles(tx, partner) if before and change_affects_granted_roles(before, provider) else 0
     )
@@ -116,7 +116,7 @@ async def save_provider(
 async def remove_provider(tx: Tx, audit_context: AuditContext, partner: Partner) -> None:
     """Remove the identity provider: ends its sign-ins and the roles it gave. Raises NoSuchIdentityProvider."""
     provider = await get_provider(tx, partner)
-    await store.delete(tx, partner)
+    await store.delete_provider(tx, partner)
     details: Details = {"issuer": provider.issuer, "signInsEnded": await _revoke_provider_roles(tx, partner)}
     subject = tx.ids.encode("partner", partner.id)
     await audit.record_entry(
@@ -125,7 +125,7 @@ async def remove_provider(tx: Tx, audit_context: AuditContext, partner: Partner)
         audit_context.actor,
         "provider.removed",
         subject,
-        ip_address=audit_context.address,
+        ip_address=audit_context.ip_address,
         details=details,
     )
     await _notify_owners(tx, audit_context, partner, "none")
@@ -186,7 +186,7 @@ async def _record(
     }
     partner = provider.partner
     subject = tx.ids.encode("partner", partner.id)
-    await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.address, details=details)
+    await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.ip_address, details=details)
 
 
 def _settings_problems(provider_settings: IdentityProviderSettings, policy: AddressPolicy) -> Iterator[tuple[str, str]]:

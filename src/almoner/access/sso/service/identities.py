@@ -25,7 +25,7 @@ from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Tx
 
 
-async def list_by_person(tx: Tx, person: Person) -> list[LinkedAccountSummary]:
+async def list_linked_accounts(tx: Tx, person: Person) -> list[LinkedAccountSummary]:
     """The provider accounts linked to a person, oldest first."""
     return await store.list_linked_accounts(tx, person)
 
@@ -98,7 +98,7 @@ async def unlink_accounts(tx: Tx, person: Person, audit_context: AuditContext) -
     Does nothing if there are none.
     """
     person = await people.get_for_update(tx, person.realm, person.id)
-    issuers = await store.delete_identities(tx, person)
+    issuers = await store.delete_identities_and_return_issuers(tx, person)
     if not issuers:
         return
     await people.set_sso_roles(tx, person, ())
@@ -176,9 +176,9 @@ async def _bind_subject(tx: Tx, person: Person, identity: LinkedIdentity, bound_
     assert partner is not None, "only partners have a provider"
     if not await store.insert_identity(tx, partner, identity, bound_by):
         raise SsoRefused(SsoRefusalReason.USED, "You tried to sign in twice at the same time. Please try again.")
-    by = credentials.build_audit_context_of_person(tx, person, browser.address)
+    by = credentials.build_audit_context_of_person(tx, person, browser.ip_address)
     await credentials.record_audit_entry(tx, person, by, "identity.bound", {"issuer": identity.issuer, "by": bound_by})
-    facts = sign_ins.build_origin_detail_lines(tx, browser.address, device_label(browser.user_agent))
+    facts = sign_ins.build_time_browser_and_ip_lines(tx, browser.ip_address, device_label(browser.user_agent))
     await security_emails.enqueue_email(
         tx, person, "identity_bound", placeholder_values={"issuer": identity.issuer}, detail_lines=facts
     )

@@ -110,7 +110,7 @@ class OidcFlow:
             url, started.cookie_name, state.encrypt_state(self._db.deployment.vault, partner, started)
         )
 
-    async def complete(self, callback: CallbackRequest) -> CallbackResult:
+    async def complete_authorization(self, callback: CallbackRequest) -> CallbackResult:
         """Complete a flow and sign the person in. Raises SsoRefused, which is audited.
 
         An unknown state is not audited, because anybody could fill the log.
@@ -128,7 +128,7 @@ class OidcFlow:
                 return await _complete_flow(tx, taken.provider, found, stated, callback)
         except SsoRefused as refused:
             async with self._db.write() as tx:
-                await service.record_refusal(tx, callback.partner, refused, ip_address=callback.browser.address)
+                await service.record_refusal(tx, callback.partner, refused, ip_address=callback.browser.ip_address)
             raise
 
     async def fetch_metadata(self, partner: Partner) -> ProviderMetadata:
@@ -141,7 +141,7 @@ class OidcFlow:
         """Claim the state; works once. Raises SsoRefused."""
         async with self._db.write() as tx:
             is_first = await service.consume_state(tx, callback.partner, found.hash, found.started_at)
-            provider = await service.find(tx, callback.partner)
+            provider = await service.find_provider(tx, callback.partner)
             redirect = service.redirect_uri(tx, callback.partner)
             secret = service.decrypt_client_secret(tx, provider) if provider else None
         if not is_first:

@@ -45,7 +45,7 @@ async def submit_evidence(
             await service.reject_unsent_evidence(tx, dispute_id, "The payment provider does not know this dispute.")
     except (ProviderFailure, StorageUnavailable) as failure:
         async with context.db.write() as tx:
-            if job.attempt < _MAX_ATTEMPTS and not await service.is_evidence_deadline_passed(tx, dispute_id):
+            if job.attempt < _MAX_ATTEMPTS and not await service.has_evidence_deadline_passed(tx, dispute_id):
                 return JobRetry(_RETRY_DELAY, str(failure))
             await service.reject_unsent_evidence(
                 tx, dispute_id, f"The evidence could not be submitted. Last error: {failure}"

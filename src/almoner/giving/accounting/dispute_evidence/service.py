@@ -8,8 +8,10 @@ import msgspec
 from almoner.giving.accounting.dispute_evidence import domain, store
 from almoner.giving.accounting.dispute_evidence.domain import Evidence, EvidenceFile
 from almoner.giving.accounting.dispute_evidence.domain import removal_blocked_reason as removal_blocked_reason
-from almoner.giving.accounting.dispute_evidence.store import list_earlier_storage_keys as list_earlier_storage_keys
 from almoner.giving.accounting.dispute_evidence.store import list_referenced_blob_keys as list_referenced_blob_keys
+from almoner.giving.accounting.dispute_evidence.store import (
+    list_storage_keys_of_earlier_disputes as list_storage_keys_of_earlier_disputes,
+)
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.disputes.domain import Dispute, DisputeError
 from almoner.giving.checkout.payments.domain import DisputeEvidenceKind
@@ -121,7 +123,7 @@ async def mark_rejected(tx: Tx, dispute: Dispute, reason: str) -> None:
     await store.record_submission_result(tx, dispute.id, "rejected", reason[:500])
 
 
-async def is_evidence_deadline_passed(tx: Tx, dispute_id: UUID) -> bool:
+async def has_evidence_deadline_passed(tx: Tx, dispute_id: UUID) -> bool:
     """Whether the deadline for evidence has passed. Providers report no deadline once they have accepted evidence."""
     due_at = (await disputes.get(tx, dispute_id)).evidence_due_at
     return due_at is not None and due_at <= tx.now

@@ -115,11 +115,11 @@ async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     return {row["storage_key"] for row in rows}
 
 
-async def list_earlier_storage_keys(tx: Tx, record_id: UUID, limit: int) -> list[str]:
+async def list_storage_keys_of_earlier_disputes(tx: Tx, dispute_id: UUID, limit: int) -> list[str]:
     """Return the storage keys of the files of the newest disputes before a record."""
     rows = await tx.fetch(
         "select storage_key from dispute_evidence_file where dispute_id < $1 order by dispute_id desc limit $2",
-        record_id,
+        dispute_id,
         limit,
     )
     return [row["storage_key"] for row in rows]

@@ -51,9 +51,9 @@ class AbsorbedLoss:
     back, if any.
     """
 
-    absorbed: Money
-    disbursed: bool = False
-    recovered: Money | None = None
+    absorbed_amount: Money
+    was_disbursed: bool = False
+    recovered_amount: Money | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class DisputeOutcome:
     """How a dispute ended. ``by`` and ``note`` are set if an operator recorded it."""
 
     outcome: Outcome
-    by: str | None = None
+    recorded_by: str | None = None
     note: str | None = None
 
 
@@ -86,7 +86,7 @@ def outcome_from_provider(provider_dispute: ProviderDispute) -> DisputeOutcome |
 
 def matches_payment_mode_and_currency(provider_dispute: ProviderDispute, paid: Money, *, is_live: bool) -> bool:
     """Whether the dispute has the payment's mode (live or test) and currency."""
-    return provider_dispute.live is is_live and provider_dispute.money.currency == paid.currency
+    return provider_dispute.is_live_mode is is_live and provider_dispute.money.currency == paid.currency
 
 
 def is_consistent_with_payment(

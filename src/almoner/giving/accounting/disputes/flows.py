@@ -54,7 +54,7 @@ class _RefreshDispute:
         self, tx: Tx, _ask: _ProviderCall, provider_disputes: list[ProviderDispute]
     ) -> FlowDone[None]:
         """Apply the fetched disputes. Raises ConcurrentChangeError."""
-        kept_as = next((one.payment for one in provider_disputes if one.payment), self._payment)
+        kept_as = next((one.payment_id for one in provider_disputes if one.payment_id), self._payment)
         await service.apply_provider_state(
             tx, self._context.provider.name, kept_as, provider_disputes, self._context.rules
         )

@@ -324,7 +324,7 @@ async def _record_ended(
     tx: Tx, subject: _DisputedDonation | _DisputedUnallocated, dispute: Dispute, decided: DisputeOutcome
 ) -> list[LedgerTransfer]:
     reported = {"dispute": dispute.provider_dispute_id, "outcome": decided.outcome}
-    if decided.by is None:
+    if decided.recorded_by is None:
         tx.add_commit_callback(lambda: _log.warning("dispute_ended", **reported))
     if isinstance(subject, _DisputedUnallocated):
         return await _end_unallocated(tx, subject.unallocated, dispute, decided)
@@ -351,7 +351,7 @@ async def _record_lost(
         raise ConcurrentChangeError  # the pending refund must be sent or refused first, because the rest depends on it
     owed = donation.net_amount_for_nonprofit if disputed.not_disbursed else Money(0, dispute.money.currency)
     from_nonprofit, absorbed = domain.split_loss_with_nonprofit(dispute.money, owed)
-    await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(absorbed, disbursed=not disputed.not_disbursed))
+    await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(absorbed, was_disbursed=not disputed.not_disbursed))
     refunded = await _release_donation(tx, disputed)
     await donations.emit_event(tx, DISPUTE_CLOSED, refunded)
     await donations.emit_event(tx, REFUNDED, refunded)
@@ -386,7 +386,7 @@ async def _end_unallocated(
         return ledger_domain.build_dispute_returned_transfers(dispute.id, dispute.provider, money)
     if money == unallocated_payment.money and unallocated_payment.status in ("held", "refunding"):
         await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(Money(0, money.currency)))
-        back = await suspense.record_unallocated_payment_returned_by_dispute(
+        back = await suspense.record_unallocated_payment_charged_back(
             tx, unallocated_payment, dispute.provider_dispute_id
         )
         return [*ledger_domain.build_dispute_returned_transfers(dispute.id, dispute.provider, money), *back]

@@ -125,7 +125,7 @@ async def list_for_operators(tx: Tx, status: DisputeStatus | None, after: UUID |
 
 async def count_for_operators(tx: Tx, status: DisputeStatus | None, max_count: int) -> int:
     """Count matching disputes, up to one more than ``max_count``."""
-    return await keyset.count_up_to(
+    return await keyset.count_rows_up_to(
         tx, "dispute", keyset.equality_conditions({"status": status and status.value}), max_count
     )
 
@@ -144,10 +144,10 @@ async def close_dispute(tx: Tx, dispute_id: UUID, outcome: DisputeOutcome, loss:
             outcome.outcome,
             DISPUTE.source_states_of(outcome.outcome),
             tx.now,
-            outcome.by,
+            outcome.recorded_by,
             outcome.note,
-            loss.absorbed.minor if loss else None,
-            loss is not None and loss.disbursed,
+            loss.absorbed_amount.minor if loss else None,
+            loss is not None and loss.was_disbursed,
         )
     )
 

@@ -117,7 +117,7 @@ class PostedTransfer:
     owner_id: UUID
     debit: "LedgerAccount"
     credit: "LedgerAccount"
-    minor: int
+    amount_minor: int
     posted_at: datetime
 
     @property
@@ -186,10 +186,10 @@ class LedgerTransfer:
     owner_id: UUID
     debit: LedgerAccount
     credit: LedgerAccount
-    minor: int
+    amount_minor: int
 
     def __post_init__(self) -> None:
-        whole = type(self.minor) is int and self.minor >= 1
+        whole = type(self.amount_minor) is int and self.amount_minor >= 1
         if not whole or self.debit == self.credit or self.debit.currency != self.credit.currency:
             raise ValueError(f"{self.kind} of {self.owner_id} does not move money between two accounts of one currency")
 
@@ -199,8 +199,8 @@ class AccountBalance:
     """The total debits and credits of an account, in minor units."""
 
     account: LedgerAccount
-    debits: int
-    credits: int
+    debits_minor: int
+    credits_minor: int
 
 
 def clearing_account(provider: str, currency: str) -> LedgerAccount:

@@ -35,9 +35,9 @@ async def _post(tx: Tx, transfers: list[LedgerTransfer]) -> None:
             await store.create_missing_accounts(tx, list(accounts))
             await store.insert(tx, transfers[0])
     elif transfers:
-        if not await store.lock_accounts(tx, list(accounts)):
+        if not await store.lock_accounts_if_all_exist(tx, list(accounts)):
             await store.create_missing_accounts(tx, list(accounts))
-            await store.lock_accounts(tx, list(accounts))
+            await store.lock_accounts_if_all_exist(tx, list(accounts))
         await store.insert_all(tx, transfers)
 
 

@@ -33,7 +33,7 @@ where debit.key = $3 and credit.key = $4
 
 def _values(tx: Tx, transfer: LedgerTransfer) -> tuple[object, ...]:
     return (
-        transfer.kind.value, transfer.owner_id, transfer.debit.key, transfer.credit.key, transfer.minor, tx.now,
+        transfer.kind.value, transfer.owner_id, transfer.debit.key, transfer.credit.key, transfer.amount_minor, tx.now,
     )  # fmt: skip
 
 
@@ -62,12 +62,12 @@ async def insert_all(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
         [transfer.owner_id for transfer in transfers],
         [transfer.debit.key for transfer in transfers],
         [transfer.credit.key for transfer in transfers],
-        [transfer.minor for transfer in transfers],
+        [transfer.amount_minor for transfer in transfers],
         tx.now,
     )
 
 
-async def lock_accounts(tx: Tx, accounts: Sequence[LedgerAccount]) -> bool:
+async def lock_accounts_if_all_exist(tx: Tx, accounts: Sequence[LedgerAccount]) -> bool:
     """Lock accounts in a fixed order; False, and none is locked, if one does not exist yet.
 
     Creating an account waits for others who create the same account, so hold no account lock meanwhile: it would

@@ -86,7 +86,7 @@ class ReportLayout:
     name: ReportName
     basis: ReportBasis
     columns: tuple[ReportColumn, ...]
-    total: str
+    total_column_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def totals_by_currency(rows: Iterable[ReportRow]) -> dict[str, tuple[int, ...]]:
     return totals
 
 
-def closing_balances(lines: Iterable[ReportLine]) -> dict[tuple[UUID, str], int]:
+def closing_balances_by_organisation_and_currency(lines: Iterable[ReportLine]) -> dict[tuple[UUID, str], int]:
     """The amount owed to each nonprofit at the end of the month."""
     owed: dict[tuple[UUID, str], int] = {}
     for line in lines:

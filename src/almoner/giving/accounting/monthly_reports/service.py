@@ -52,7 +52,7 @@ class MonthWithReport:
     report: MonthlyReport | None
 
 
-async def list_months(tx: Tx, partner: Partner) -> list[MonthWithReport]:
+async def list_reportable_months(tx: Tx, partner: Partner) -> list[MonthWithReport]:
     """The months that can be reported, newest first."""
     zone = tx.deployment.time_zone
     account = await partners.get(tx, partner)
@@ -95,7 +95,7 @@ async def _sum(tx: Tx, report: MonthlyReport) -> list[ReportLine]:
     earlier += await store.sum_transfers(tx, partner, since, report.begins_at)
     opening = [
         ReportLine(organisation_id, currency, OPENING, 0, minor)
-        for (organisation_id, currency), minor in domain.closing_balances(earlier).items()
+        for (organisation_id, currency), minor in domain.closing_balances_by_organisation_and_currency(earlier).items()
     ]
     return [*opening, *await store.sum_transfers(tx, partner, report.begins_at, report.ends_at)]
 

@@ -8,7 +8,7 @@ from almoner.giving.checkout.donations.domain import (
     CannotAcceptDonations,
     Donation,
     InvalidState,
-    ensure_currency_receivable,
+    ensure_organisation_receives_currency,
 )
 from almoner.kit.money import Money
 from almoner.nonprofits.organisations.domain import Organisation
@@ -57,4 +57,4 @@ def ensure_reassignable(donation: Donation, target: Organisation | None) -> None
         raise UnknownOrganisation
     if target.id == donation.organisation_id:
         raise InvalidState("the donation is this organisation's already")
-    ensure_currency_receivable(donation.money.currency, target.donation_currencies)
+    ensure_organisation_receives_currency(donation.money.currency, target.donation_currencies)

@@ -44,7 +44,7 @@ async def reassign_to_successors(rules: DisbursementRules, context: JobContext, 
             for _ in range(_MAX_ATTEMPTS):
                 with suppress(DonationInOtherDisbursement):
                     async with context.db.write() as tx:
-                        await service.reassign_to_successor(tx, donation_id, rules)
+                        await service.reassign_donation_to_successor(tx, donation_id, rules)
                     break
         if len(found) < BATCH:
             return JobDone()

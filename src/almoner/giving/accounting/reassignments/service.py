@@ -67,12 +67,12 @@ async def reassign_donation(
     return given
 
 
-async def load_organisation_id_at(tx: Tx, donation: Donation, moment: datetime) -> UUID:
+async def load_organisation_id_of_donation_at(tx: Tx, donation: Donation, moment: datetime) -> UUID:
     """The nonprofit that a donation was assigned to at a given time."""
     return await store.find_former_organisation_id(tx, donation.id, moment) or donation.organisation_id
 
 
-async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> bool:
+async def reassign_donation_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> bool:
     """Reassign a donation to the nonprofit that its own merged into; False if that is impossible.
 
     Raises DonationInOtherDisbursement if a disbursement has just taken it.

@@ -75,9 +75,9 @@ class ProviderRefundState:
     """
 
     id: str
-    payment: str
+    provider_payment_id: str
     money: Money
-    live: bool
+    is_live: bool
     failure_reason: str | None = None
 
 

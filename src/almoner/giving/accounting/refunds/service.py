@@ -230,7 +230,7 @@ async def apply_provider_state(tx: Tx, provider: str, refund_state: ProviderRefu
     it is being sent.
     """
     if (refund_id := await store.find_id_by_provider_refund_id(tx, provider, refund_state.id)) is None:
-        if await store.has_refund_without_provider_id(tx, provider, refund_state.payment):
+        if await store.has_refund_without_provider_id(tx, provider, refund_state.provider_payment_id):
             raise ConcurrentChangeError
         if refund_state.failure_reason is not None:
             tx.add_commit_callback(
@@ -245,7 +245,11 @@ async def apply_provider_state(tx: Tx, provider: str, refund_state: ProviderRefu
     payment = await payments.find(tx, refund.payment_id) if refund.payment_id else None
     ours = payment.provider_payment_id if payment else None
     reported = {"refund": tx.ids.encode("refund", refund.id), "why": refund_state.failure_reason}
-    if (refund_state.money, refund_state.payment, refund_state.live) != (refund.money, ours, not tx.deployment.sandbox):
+    if (refund_state.money, refund_state.provider_payment_id, refund_state.is_live) != (
+        refund.money,
+        ours,
+        not tx.deployment.sandbox,
+    ):
         tx.add_commit_callback(
             lambda: _log.error("refund_differs", refund=reported["refund"], provider_refund=refund_state.id)
         )
@@ -265,10 +269,10 @@ async def _record_external_refund(tx: Tx, provider: str, refund_state: ProviderR
 
     The donation leaves its unsent disbursement, so that the nonprofit is not paid as well.
     """
-    paid = (await payments.load_payments_by_provider_payment_id(tx, provider, [refund_state.payment])).get(
-        refund_state.payment
+    paid = (await payments.load_payments_by_provider_payment_id(tx, provider, [refund_state.provider_payment_id])).get(
+        refund_state.provider_payment_id
     )
-    if paid is not None and paid.status == "succeeded" and refund_state.live is not tx.deployment.sandbox:
+    if paid is not None and paid.status == "succeeded" and refund_state.is_live is not tx.deployment.sandbox:
         gift = await donations.get(tx, ALL_PARTNERS, paid.donation_id)
         reason = f"{provider} refunded {format_amount(refund_state.money)} without a refund in Almoner"
         await disbursements.enqueue_disbursement_hold(tx, gift, reason, cause_id=refund_state.id)

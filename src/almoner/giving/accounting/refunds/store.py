@@ -93,7 +93,7 @@ async def list_for_operators(
 
 async def count_for_operators(tx: Tx, status: RefundStatus | None, provider: str | None, max_count: int) -> int:
     """Count matching refunds, up to one more than ``max_count``."""
-    return await keyset.count_up_to(
+    return await keyset.count_rows_up_to(
         tx, "refund", keyset.equality_conditions({"status": status, "provider": provider}), max_count
     )
 

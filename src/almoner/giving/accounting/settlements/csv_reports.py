@@ -73,8 +73,10 @@ def _build_report(provider: str, sha256: bytes, rows: list[tuple[int, dict[str, 
         line = _line(row)
         earlier, _ = lines.setdefault(line.key, (number, line))
         if earlier != number:
-            named = f" {line.refund}" if line.refund else ""
-            problems.append(f"line {number}: {line.kind}{named} {line.payment} is already in line {earlier}")
+            named = f" {line.provider_refund_or_dispute_id}" if line.provider_refund_or_dispute_id else ""
+            problems.append(
+                f"line {number}: {line.kind}{named} {line.provider_payment_id} is already in line {earlier}"
+            )
     for number in list(heads.values())[1:]:
         problems.append(f"line {number}: reference, settled_on and currency must be the same in all lines")
     if problems:

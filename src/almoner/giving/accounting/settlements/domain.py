@@ -89,15 +89,15 @@ class SettlementLine:
     """
 
     kind: SettlementLineKind
-    payment: str
+    provider_payment_id: str
     gross: Money
     fee: Money
-    refund: str = ""
+    provider_refund_or_dispute_id: str = ""
 
     @property
     def key(self) -> LineKey:
         """The line's unique key within a report."""
-        return self.payment, self.kind, self.refund
+        return self.provider_payment_id, self.kind, self.provider_refund_or_dispute_id
 
     @property
     def signed_gross_minor(self) -> int:
@@ -131,8 +131,8 @@ class StoredSettlementLine:
     settlement_id: UUID
     provider: str
     line: SettlementLine
-    reason: MismatchReason | None
-    since: datetime
+    mismatch_reason: MismatchReason | None
+    imported_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class CurrencyTotal:
     """The net total of several report lines in one currency."""
 
     currency: str
-    lines: int
+    line_count: int
     net_minor: int
 
 
@@ -166,10 +166,10 @@ class Settlement:
     currency: str
     settled_on: date
     sha256: bytes
-    lines: int
+    line_count: int
     imported_at: datetime
-    matched: int
-    exceptions: int
+    matched_count: int
+    unmatched_count: int
     fee_minor: int
     net_minor: int
 
@@ -184,22 +184,22 @@ class PaymentMatch:
 
     payment: Payment | None
     donation: Donation | None
-    unallocated: UnallocatedPayment | None
+    unallocated_payment: UnallocatedPayment | None
     already_booked: bool
     refunds: tuple[Refund, ...] = ()
-    debited_refunds: frozenset[UUID] = frozenset()
+    debited_refund_ids: frozenset[UUID] = frozenset()
     disputes: tuple[Dispute, ...] = ()
-    booked_disputes: frozenset[UUID] = frozenset()
+    booked_dispute_ids: frozenset[UUID] = frozenset()
 
 
 def mismatch_reason(line: SettlementLine, payment_match: PaymentMatch) -> MismatchReason | None:
     """Why a report line cannot be booked; None if it can."""
     if line.kind in DISPUTE_KINDS:
-        ours = payment_match.unallocated is not None or payment_match.payment is not None
+        ours = payment_match.unallocated_payment is not None or payment_match.payment is not None
         disputed = match_dispute(line, payment_match) if ours else MismatchReason.UNKNOWN_PAYMENT
         return disputed if isinstance(disputed, MismatchReason) else None
-    if payment_match.unallocated is not None:
-        return _unallocated_mismatch(line, payment_match.unallocated, counted=payment_match.already_booked)
+    if payment_match.unallocated_payment is not None:
+        return _unallocated_mismatch(line, payment_match.unallocated_payment, counted=payment_match.already_booked)
     if payment_match.payment is None:
         return MismatchReason.UNKNOWN_PAYMENT
     if line.kind is SettlementLineKind.REFUND:
@@ -214,12 +214,16 @@ def mismatch_reason(line: SettlementLine, payment_match: PaymentMatch) -> Mismat
 
 def match_refund(line: SettlementLine, payment_match: PaymentMatch) -> Refund | MismatchReason:
     """The donation refund that a report line belongs to, or why there is none."""
-    sent = [one for one in payment_match.refunds if not line.refund or one.provider_refund == line.refund]
+    sent = [
+        one
+        for one in payment_match.refunds
+        if not line.provider_refund_or_dispute_id or one.provider_refund == line.provider_refund_or_dispute_id
+    ]
     if not sent:
         return MismatchReason.NOT_REFUNDED
     if line.gross.currency != sent[0].money.currency:
         return MismatchReason.OTHER_CURRENCY
-    undrawn = [one for one in sent if one.id not in payment_match.debited_refunds]
+    undrawn = [one for one in sent if one.id not in payment_match.debited_refund_ids]
     if not undrawn:
         return MismatchReason.SETTLED_BEFORE
     return next((one for one in undrawn if one.money == line.gross), MismatchReason.OTHER_AMOUNT)
@@ -227,7 +231,11 @@ def match_refund(line: SettlementLine, payment_match: PaymentMatch) -> Refund | 
 
 def match_dispute(line: SettlementLine, payment_match: PaymentMatch) -> Dispute | MismatchReason:
     """The dispute that a report line belongs to, or why there is none."""
-    named = [one for one in payment_match.disputes if not line.refund or one.provider_dispute_id == line.refund]
+    named = [
+        one
+        for one in payment_match.disputes
+        if not line.provider_refund_or_dispute_id or one.provider_dispute_id == line.provider_refund_or_dispute_id
+    ]
     if not named:
         return MismatchReason.NOT_DISPUTED
     if line.kind is SettlementLineKind.DISPUTE_WON:
@@ -236,7 +244,7 @@ def match_dispute(line: SettlementLine, payment_match: PaymentMatch) -> Dispute 
         return MismatchReason.NOT_WON
     if line.gross.currency != named[0].money.currency:
         return MismatchReason.OTHER_CURRENCY
-    untold = [one for one in named if one.id not in payment_match.booked_disputes]
+    untold = [one for one in named if one.id not in payment_match.booked_dispute_ids]
     if not untold:
         return MismatchReason.SETTLED_BEFORE
     return next((one for one in untold if one.money == line.gross), MismatchReason.OTHER_AMOUNT)

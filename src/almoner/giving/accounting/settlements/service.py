@@ -30,7 +30,9 @@ from almoner.giving.accounting.settlements.domain import (
     SettlementReportError,
     StoredSettlementLine,
 )
-from almoner.giving.accounting.settlements.store import find_payment_settled_on as find_payment_settled_on
+from almoner.giving.accounting.settlements.store import (
+    find_settlement_date_of_payment as find_settlement_date_of_payment,
+)
 from almoner.giving.accounting.settlements.store import find_unmatched_line as find_unmatched_line
 from almoner.giving.accounting.settlements.store import list_newest as list_newest
 from almoner.giving.accounting.settlements.store import list_providers as list_providers
@@ -70,11 +72,16 @@ class _ReconciledLine:
 
     @property
     def owner(self) -> store.MatchedRecord:
-        held, payment, refund, dispute = self.matched.unallocated, self.matched.payment, self.refund, self.dispute
+        held, payment, refund, dispute = (
+            self.matched.unallocated_payment,
+            self.matched.payment,
+            self.refund,
+            self.dispute,
+        )
         if dispute is not None:
             return store.MatchedRecord(dispute_id=dispute.id)
         if held is not None:
-            return store.MatchedRecord(unallocated_id=held.id)
+            return store.MatchedRecord(unallocated_payment_id=held.id)
         if refund is not None:
             return store.MatchedRecord(refund_id=refund.id)
         return store.MatchedRecord(
@@ -84,7 +91,7 @@ class _ReconciledLine:
     @property
     def refund(self) -> Refund | None:
         """The donation's refund that the line debits."""
-        if self.stored.line.kind is not SettlementLineKind.REFUND or self.matched.unallocated is not None:
+        if self.stored.line.kind is not SettlementLineKind.REFUND or self.matched.unallocated_payment is not None:
             return None
         found = domain.match_refund(self.stored.line, self.matched)
         return found if isinstance(found, Refund) else None
@@ -101,12 +108,16 @@ class _ReconciledLine:
     def charged(self) -> Money:
         """The part of the fee that is charged to the donation: at most the rest after refunds."""
         donation, fee = self.matched.donation, self.stored.line.fee
-        return min(donation.unrefunded_amount, fee) if donation and not self.matched.unallocated else fee
+        return min(donation.unrefunded_amount, fee) if donation and not self.matched.unallocated_payment else fee
 
     @property
     def charged_to(self) -> UUID | None:
         """The nonprofit whose donation pays the fee; None if we do."""
-        return self.matched.donation.organisation_id if self.matched.donation and not self.matched.unallocated else None
+        return (
+            self.matched.donation.organisation_id
+            if self.matched.donation and not self.matched.unallocated_payment
+            else None
+        )
 
 
 async def find_or_create_settlement(tx: Tx, report: SettlementReport) -> Settlement:
@@ -189,7 +200,7 @@ async def dismiss_line(tx: Tx, provider: str, reference: str, key: LineKey, *, d
 async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[SettlementLine]) -> None:
     """Book up to ``BATCH`` lines of a report, except lines that are already booked."""
     facts = await _load_matches(tx, settlement.provider, lines)
-    there = await store.load_stored_lines_by_key(tx, settlement.id, [line.payment for line in lines])
+    there = await store.load_stored_lines_by_key(tx, settlement.id, [line.provider_payment_id for line in lines])
     new = [
         StoredSettlementLine(tx.new_id(), settlement.id, settlement.provider, line, None, tx.now)
         for line in lines
@@ -198,7 +209,7 @@ async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[SettlementL
     # The other line of this payment or refund may be in another batch, which then checks it.
     keys = {line.key for line in lines}
     again = await store.lock_unmatched_lines(
-        tx, [one.id for key, one in there.items() if key in keys and one.reason is not None]
+        tx, [one.id for key, one in there.items() if key in keys and one.mismatch_reason is not None]
     )
     judged_new, judged_again = _reconcile_lines(new, facts), _reconcile_lines(again, facts)
     if judged_new:
@@ -207,9 +218,9 @@ async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[SettlementL
             raise LookupError("a line was stored by somebody else while its payment was held")
     await _place_holds(tx, judged_new)
     for unknown in (
-        one for one in judged_new if one.stored.reason in (MismatchReason.NOT_DISPUTED, MismatchReason.NOT_WON)
+        one for one in judged_new if one.stored.mismatch_reason in (MismatchReason.NOT_DISPUTED, MismatchReason.NOT_WON)
     ):
-        await disputes.enqueue_refresh(tx, unknown.stored.line.payment)  # its webhook may have been lost
+        await disputes.enqueue_refresh(tx, unknown.stored.line.provider_payment_id)  # its webhook may have been lost
     if judged_again:
         await store.update_unmatched_lines(tx, [one.stored for one in judged_again], _line_owners(judged_again))
     await _post_booked(tx, _booked_lines([*judged_new, *judged_again]))
@@ -229,7 +240,7 @@ async def recheck_unmatched_lines(tx: Tx, checked_before: datetime, limit: int =
     # One provider in each transaction, so that locks are always taken in the same order.
     own = [stored for stored in found if stored.provider == found[0].provider]
     failed = await process_rows_returning_failures(tx, "settlements.recheck", own, recheck)
-    await store.mark_checked(tx, [stored.id for stored in failed])
+    await store.mark_lines_checked(tx, [stored.id for stored in failed])
     return len(own)
 
 
@@ -241,15 +252,15 @@ async def _place_holds(tx: Tx, judged: Sequence[_ReconciledLine]) -> None:
     for one in judged:
         donation, line = one.matched.donation, one.stored.line
         if (
-            one.stored.reason is not MismatchReason.NOT_REFUNDED
-            or one.matched.unallocated is not None
+            one.stored.mismatch_reason is not MismatchReason.NOT_REFUNDED
+            or one.matched.unallocated_payment is not None
             or donation is None
         ):
             continue
         back = donation.refunded.money.minor if donation.refunded else 0
         if donation.withdrawn_minor <= back:  # otherwise a pending refund may be the one
             why = f"{one.stored.provider} reports a refund of {format_amount(line.gross)} that did not start in Almoner"
-            cause_id = line.refund or encode_uuid(one.stored.id)
+            cause_id = line.provider_refund_or_dispute_id or encode_uuid(one.stored.id)
             await disbursements.enqueue_disbursement_hold(tx, donation, why, cause_id=cause_id)
 
 
@@ -305,9 +316,9 @@ async def _load_matches(tx: Tx, provider: str, lines: Iterable[SettlementLine]) 
             locked.get(name),
             already_booked=(name, kind) in counted,
             refunds=tuple(one for one, _ in given_back),
-            debited_refunds=frozenset(one.id for one, debited in given_back if debited),
+            debited_refund_ids=frozenset(one.id for one, debited in given_back if debited),
             disputes=tuple(one for one, _ in disputed.get(name, [])),
-            booked_disputes=frozenset(one.id for one, reported in disputed.get(name, []) if kind in reported),
+            booked_dispute_ids=frozenset(one.id for one, reported in disputed.get(name, []) if kind in reported),
         )
     return found
 
@@ -333,14 +344,14 @@ def _reconcile_lines(
         known = replace(
             known,
             already_booked=known.already_booked or (payment, kind) in booked,
-            debited_refunds=known.debited_refunds | debited,
+            debited_refund_ids=known.debited_refund_ids | debited,
         )
         known = replace(
-            known, booked_disputes=known.booked_disputes | {dispute for dispute, of in reported if of is kind}
+            known, booked_dispute_ids=known.booked_dispute_ids | {dispute for dispute, of in reported if of is kind}
         )
-        one = _ReconciledLine(replace(stored, reason=domain.mismatch_reason(stored.line, known)), known)
+        one = _ReconciledLine(replace(stored, mismatch_reason=domain.mismatch_reason(stored.line, known)), known)
         judged.append(one)
-        if one.stored.reason is None:
+        if one.stored.mismatch_reason is None:
             booked.add((payment, kind))
             debited |= {one.refund.id} if one.refund else set()
             reported |= {(one.dispute.id, kind)} if one.dispute else set()
@@ -348,7 +359,7 @@ def _reconcile_lines(
 
 
 def _booked_lines(judged: Sequence[_ReconciledLine]) -> list[_ReconciledLine]:
-    return [one for one in judged if one.stored.reason is None]
+    return [one for one in judged if one.stored.mismatch_reason is None]
 
 
 def _line_owners(judged: Sequence[_ReconciledLine]) -> dict[UUID, store.MatchedRecord]:
@@ -361,10 +372,10 @@ async def _post_booked(tx: Tx, booked: Sequence[_ReconciledLine]) -> None:
         for one in booked
         if one.stored.line.kind is SettlementLineKind.PAYMENT
         and one.matched.donation is not None
-        and one.matched.unallocated is None
+        and one.matched.unallocated_payment is None
     }
     if nets:
-        await donations.mark_settled(tx, nets)
+        await donations.mark_donations_settled(tx, nets)
     ledger.post_at_commit(tx, [transfer for one in booked for transfer in _transfers_of(one)])
 
 
@@ -386,7 +397,7 @@ def _transfers_of(one: _ReconciledLine) -> list[LedgerTransfer]:
 
 async def next_recheck_at(tx: Tx) -> datetime | None:
     """When unbooked lines are rechecked next: at midnight (UTC) after the last check."""
-    looked = await store.find_oldest_unmatched_line_check_at(tx)
+    looked = await store.find_least_recent_unmatched_line_check_at(tx)
     return None if looked is None else _midnight(looked) + _DAY
 
 

@@ -36,7 +36,7 @@ class MatchedRecord:
     """
 
     payment_id: UUID | None = None
-    unallocated_id: UUID | None = None
+    unallocated_payment_id: UUID | None = None
     refund_id: UUID | None = None
     dispute_id: UUID | None = None
     waived_fee_minor: int = 0
@@ -225,7 +225,7 @@ async def find_booked_line_kinds(
     }
 
 
-async def find_payment_settled_on(tx: Tx, payment_id: UUID) -> date | None:
+async def find_settlement_date_of_payment(tx: Tx, payment_id: UUID) -> date | None:
     """The day of the report that settled a payment, or the unallocated payment that was applied as it; None if none."""
     found: date | None = await tx.fetchval(
         """
@@ -268,16 +268,16 @@ async def insert_lines(
         [one.provider for one in lines],
         [one.line.gross.currency for one in lines],
         [one.line.kind.value for one in lines],
-        [one.line.payment for one in lines],
+        [one.line.provider_payment_id for one in lines],
         [one.line.signed_gross_minor for one in lines],
         [one.line.fee.minor for one in lines],
         [one.line.signed_net_minor for one in lines],
-        [one.reason for one in lines],
+        [one.mismatch_reason for one in lines],
         [matched_records.get(one.id, _NOBODY).payment_id for one in lines],
         tx.now,
-        [matched_records.get(one.id, _NOBODY).unallocated_id for one in lines],
+        [matched_records.get(one.id, _NOBODY).unallocated_payment_id for one in lines],
         [matched_records.get(one.id, _NOBODY).refund_id for one in lines],
-        [one.line.refund for one in lines],
+        [one.line.provider_refund_or_dispute_id for one in lines],
         [matched_records.get(one.id, _NOBODY).waived_fee_minor for one in lines],
         [matched_records.get(one.id, _NOBODY).dispute_id for one in lines],
     )
@@ -302,9 +302,9 @@ async def update_unmatched_lines(
         where l.id = given.id and l.status = 'exception'
         """,
         [one.id for one in lines],
-        [one.reason for one in lines],
+        [one.mismatch_reason for one in lines],
         [matched_records.get(one.id, _NOBODY).payment_id for one in lines],
-        [matched_records.get(one.id, _NOBODY).unallocated_id for one in lines],
+        [matched_records.get(one.id, _NOBODY).unallocated_payment_id for one in lines],
         tx.now,
         [matched_records.get(one.id, _NOBODY).refund_id for one in lines],
         [matched_records.get(one.id, _NOBODY).waived_fee_minor for one in lines],
@@ -312,7 +312,7 @@ async def update_unmatched_lines(
     )
 
 
-async def mark_checked(tx: Tx, line_ids: Sequence[UUID]) -> None:
+async def mark_lines_checked(tx: Tx, line_ids: Sequence[UUID]) -> None:
     """Record a check that changed nothing about these lines."""
     await tx.execute("update settlement_line set checked_at = $2 where id = any($1::uuid[])", line_ids, tx.now)
 
@@ -405,7 +405,7 @@ async def lock_unmatched_lines(tx: Tx, line_ids: Sequence[UUID]) -> list[StoredS
     return [_line(row) for row in rows]
 
 
-async def find_oldest_unmatched_line_check_at(tx: Tx) -> datetime | None:
+async def find_least_recent_unmatched_line_check_at(tx: Tx) -> datetime | None:
     """When the unmatched line with the oldest check was last checked."""
     found: datetime | None = await tx.fetchval(OLDEST_CHECK)
     return found

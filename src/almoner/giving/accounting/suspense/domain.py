@@ -27,7 +27,7 @@ _AT_ONCE: Final = timedelta()
 _WAITS_FOR_A_PERSON: Final = timedelta(days=30)
 
 
-class RuleAction(StrEnum):
+class AutomaticAction(StrEnum):
     """The automatic action of a rule on an unallocated payment."""
 
     REFUND = "refund"
@@ -40,44 +40,46 @@ class RuleAction(StrEnum):
 class UnallocatedPaymentRule:
     """The automatic action for payments with one reason, and the time before it runs."""
 
-    action: RuleAction
+    action: AutomaticAction
     grace_period: timedelta
 
 
 RULES: Final[Mapping[UnallocatedReason, UnallocatedPaymentRule]] = {
-    UnallocatedReason.DONATION_CANCELLED: UnallocatedPaymentRule(RuleAction.REFUND, _AT_ONCE),
-    UnallocatedReason.SESSION_OVER: UnallocatedPaymentRule(RuleAction.REFUND, _AT_ONCE),
-    UnallocatedReason.PAID_TWICE: UnallocatedPaymentRule(RuleAction.REFUND, _AT_ONCE),
-    UnallocatedReason.SHORT: UnallocatedPaymentRule(RuleAction.REFUND, _AT_ONCE),
-    UnallocatedReason.OVER: UnallocatedPaymentRule(RuleAction.REFUND, _AT_ONCE),
-    UnallocatedReason.OTHER_CURRENCY: UnallocatedPaymentRule(RuleAction.REFUND, _AT_ONCE),
-    UnallocatedReason.OTHER_REFERENCE: UnallocatedPaymentRule(RuleAction.REFUND, _WAITS_FOR_A_PERSON),
-    UnallocatedReason.UNKNOWN_PAYMENT: UnallocatedPaymentRule(RuleAction.REFUND, _WAITS_FOR_A_PERSON),
-    UnallocatedReason.OTHER_MODE: UnallocatedPaymentRule(RuleAction.DISMISS, _AT_ONCE),
-    UnallocatedReason.OTHER_ACCOUNT: UnallocatedPaymentRule(RuleAction.DISMISS, _AT_ONCE),
+    UnallocatedReason.DONATION_CANCELLED: UnallocatedPaymentRule(AutomaticAction.REFUND, _AT_ONCE),
+    UnallocatedReason.SESSION_OVER: UnallocatedPaymentRule(AutomaticAction.REFUND, _AT_ONCE),
+    UnallocatedReason.PAID_TWICE: UnallocatedPaymentRule(AutomaticAction.REFUND, _AT_ONCE),
+    UnallocatedReason.SHORT: UnallocatedPaymentRule(AutomaticAction.REFUND, _AT_ONCE),
+    UnallocatedReason.OVER: UnallocatedPaymentRule(AutomaticAction.REFUND, _AT_ONCE),
+    UnallocatedReason.OTHER_CURRENCY: UnallocatedPaymentRule(AutomaticAction.REFUND, _AT_ONCE),
+    UnallocatedReason.OTHER_REFERENCE: UnallocatedPaymentRule(AutomaticAction.REFUND, _WAITS_FOR_A_PERSON),
+    UnallocatedReason.UNKNOWN_PAYMENT: UnallocatedPaymentRule(AutomaticAction.REFUND, _WAITS_FOR_A_PERSON),
+    UnallocatedReason.OTHER_MODE: UnallocatedPaymentRule(AutomaticAction.DISMISS, _AT_ONCE),
+    UnallocatedReason.OTHER_ACCOUNT: UnallocatedPaymentRule(AutomaticAction.DISMISS, _AT_ONCE),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduledRuleAction:
+class ScheduledAutomaticAction:
     """The automatic action for an unallocated payment, and when it is taken."""
 
-    action: RuleAction
-    at: datetime
+    action: AutomaticAction
+    due_at: datetime
 
 
-def schedule_rule_action(reason: UnallocatedReason, received_at: datetime, provider: str = "") -> ScheduledRuleAction:
+def compute_scheduled_automatic_action(
+    reason: UnallocatedReason, received_at: datetime, provider: str = ""
+) -> ScheduledAutomaticAction:
     """The automatic action for an unallocated payment unless an operator decides before.
 
     Bank transfers always wait for an operator: they may be applied, and no provider can return them.
     """
     rule = RULES[reason]
-    return ScheduledRuleAction(
+    return ScheduledAutomaticAction(
         rule.action, received_at + (_WAITS_FOR_A_PERSON if provider == BANK_TRANSFER else rule.grace_period)
     )
 
 
-def is_posted_to_ledger(reason: UnallocatedReason) -> bool:
+def requires_ledger_posting(reason: UnallocatedReason) -> bool:
     """Whether payments with this reason are posted to the ledger."""
     return reason not in (UnallocatedReason.OTHER_MODE, UnallocatedReason.OTHER_ACCOUNT)
 
@@ -113,7 +115,7 @@ class UnallocatedPayment:
     @property
     def is_posted_to_ledger(self) -> bool:
         """Whether it is posted to the ledger."""
-        return is_posted_to_ledger(self.reason)
+        return requires_ledger_posting(self.reason)
 
 
 class UnallocatedPaymentResolution(StrEnum):
@@ -133,12 +135,12 @@ class UnallocatedPaymentResolution(StrEnum):
 class UnallocatedPaymentDecision:
     """An operator's decision about an unallocated payment, with its note."""
 
-    unallocated_id: UUID
+    unallocated_payment_id: UUID
     resolution: UnallocatedPaymentResolution
     note: str
-    by: str
-    at: datetime
-    provider_refund: str | None = None
+    decided_by: str
+    decided_at: datetime
+    provider_refund_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class _RefundUnallocatedPayment:
             return FlowDone(None)
         if locked.provider != self._provider.name:
             raise ProviderFailure(f"{locked.provider} is not the provider of this deployment any more")
-        return _RefundCall(locked.id, locked, service.refund_idempotency_key(tx, locked.id))
+        return _RefundCall(locked.id, locked, service.build_refund_idempotency_key(tx, locked.id))
 
     async def make_call(self, ask: _RefundCall) -> ProviderRefund:
         """Request a refund of the whole payment; safe to repeat. Raises ProviderFailure."""

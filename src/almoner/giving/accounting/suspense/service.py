@@ -13,8 +13,8 @@ from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.accounting.suspense import domain, store
 from almoner.giving.accounting.suspense.domain import (
     BY_RULE,
+    AutomaticAction,
     NoSuchUnallocatedPayment,
-    RuleAction,
     UnallocatedPayment,
     UnallocatedPaymentDecision,
     UnallocatedPaymentError,
@@ -26,7 +26,7 @@ from almoner.giving.accounting.suspense.store import list_applied_payment_ids as
 from almoner.giving.accounting.suspense.store import list_decisions as list_decisions
 from almoner.giving.accounting.suspense.store import list_for_operators as list_for_operators
 from almoner.giving.accounting.suspense.store import lock_by_reference as lock_by_reference
-from almoner.giving.accounting.suspense.store import next_decision_at as next_decision_at
+from almoner.giving.accounting.suspense.store import next_automatic_decision_at as next_automatic_decision_at
 from almoner.giving.checkout.payments.domain import Payment, ProviderPayment, UnallocatedReason
 from almoner.kit.ids import encode_uuid
 from almoner.platform.database.transactions import Tx
@@ -52,7 +52,7 @@ UNIQUE_PROVIDER_REFUND: Final = "unallocated_payment_refund_once"
 _log: Final = get_logger("almoner.giving")
 
 
-def refund_idempotency_key(tx: Tx, unallocated_payment_id: UUID) -> str:
+def build_refund_idempotency_key(tx: Tx, unallocated_payment_id: UUID) -> str:
     """The provider's idempotency key of a refund, made from our own row (I6)."""
     return f"{tx.deployment.environment}:refund:{encode_uuid(unallocated_payment_id)}"
 
@@ -72,7 +72,7 @@ async def record_unallocated_payment(
         provider_payment.reference,
         "held",
         tx.now,
-        domain.schedule_rule_action(reason, tx.now, provider).at,
+        domain.compute_scheduled_automatic_action(reason, tx.now, provider).due_at,
         None,
         None,
         None,
@@ -104,11 +104,11 @@ async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Unall
     return await store.list_newest(tx, statuses, limit)
 
 
-async def apply_due_rule_actions(tx: Tx, limit: int = BATCH) -> int:
+async def run_due_automatic_actions(tx: Tx, limit: int = BATCH) -> int:
     """Apply the automatic action to payments whose grace period is over; returns how many."""
 
     async def decide(payments: Sequence[UnallocatedPayment]) -> None:
-        to_refund = [held for held in payments if domain.RULES[held.reason].action is RuleAction.REFUND]
+        to_refund = [held for held in payments if domain.RULES[held.reason].action is AutomaticAction.REFUND]
         to_dismiss = [held for held in payments if held not in to_refund]
         transfers = await _begin_refunds(tx, to_refund, BY_RULE, None)
         transfers += await _write_off(tx, to_dismiss, BY_RULE, None)
@@ -206,7 +206,7 @@ async def write_off(tx: Tx, unallocated_payment_id: UUID, note: str, decided_by:
     return await get(tx, unallocated_payment_id)
 
 
-async def record_decision_to_apply(
+async def record_decision_to_apply_to_donation(
     tx: Tx, unallocated_payment_id: UUID, note: str, decided_by: str
 ) -> UnallocatedPayment:
     """Record an operator's decision to apply an unallocated payment to a donation.
@@ -254,7 +254,7 @@ async def record_refund(tx: Tx, unallocated_payment_id: UUID, provider_refund_id
         await _finish_refund(tx, locked, provider_refund_id, [])
 
 
-async def record_unallocated_payment_returned_by_dispute(
+async def record_unallocated_payment_charged_back(
     tx: Tx, unallocated_payment: UnallocatedPayment, provider_dispute_id: str
 ) -> list[LedgerTransfer]:
     """Record that a dispute returned the money; returns the transfers to post.

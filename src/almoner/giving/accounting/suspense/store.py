@@ -114,7 +114,7 @@ async def lock_due_for_decision(tx: Tx, limit: int, excluded_ids: Sequence[UUID]
     return [_unallocated_payment(row) for row in rows]
 
 
-async def next_decision_at(tx: Tx) -> datetime | None:
+async def next_automatic_decision_at(tx: Tx) -> datetime | None:
     """When the next automatic decision is due; None if nothing waits for one."""
     due: datetime | None = await tx.fetchval(
         "select min(auto_decide_at) from unallocated_payment where status = 'held'"
@@ -147,7 +147,7 @@ async def list_for_operators(
 async def count_for_operators(tx: Tx, status: str | None, reason: UnallocatedReason | None, max_count: int) -> int:
     """Count matching unallocated payments, up to one more than ``max_count``."""
     where = keyset.equality_conditions({"status": status, "reason": reason})
-    return await keyset.count_up_to(tx, "unallocated_payment", where, max_count)
+    return await keyset.count_rows_up_to(tx, "unallocated_payment", where, max_count)
 
 
 async def mark_decided(
@@ -237,12 +237,12 @@ async def insert_decision(tx: Tx, decision: UnallocatedPaymentDecision) -> None:
         values ($1, $2, $3, $4, $5, $6, $7)
         """,
         tx.new_id(),
-        decision.unallocated_id,
+        decision.unallocated_payment_id,
         decision.resolution.value,
         decision.note,
-        decision.by,
-        decision.at,
-        decision.provider_refund,
+        decision.decided_by,
+        decision.decided_at,
+        decision.provider_refund_id,
     )
 
 

@@ -47,7 +47,7 @@ async def split_batch_booking(
     name = f"batch {encode_uuid(line.id)}"
     digest = tx.vault.keyed_hash("bank_statement", name.encode())
     statement = BankStatement(line.account, name, moved.currency, None, None, digest, tuple(parts))
-    lines = [NewStatementLine(rank, one, line.occurrence) for rank, one in enumerate(parts, 1)]
+    lines = [NewStatementLine(rank, one, line.occurrence_number) for rank, one in enumerate(parts, 1)]
     await store.insert(tx, statement, lines, (1, 1), _RULE)
     note = f"the bank has booked {len(parts):,} disbursements at once: each is a line of its own ({name})"
     await store.mark_dismissed(tx, line.id, _RULE, note)
@@ -56,7 +56,7 @@ async def split_batch_booking(
 
 def _referenced_transfers(named: ReferencedRecords) -> list[ReleasedFileTransfer]:
     """The disbursements of released files that a line names one by one, without their amounts."""
-    ours = [one for one in named.disbursements if one.id in named.released]
+    ours = [one for one in named.disbursements if one.id in named.released_disbursement_ids]
     only = len(ours) == len(named.disbursements) and not (
         named.donation_requests or named.payments or named.provider_payouts
     )
@@ -85,11 +85,11 @@ def find_batch_transfers_by_total(
 
 
 def _candidate_batches(text: str, ordered: Sequence[ReleasedFileTransfer]) -> Iterator[list[ReleasedFileTransfer]]:
-    batches = list(dict.fromkeys(one.batch for one in ordered))
+    batches = list(dict.fromkeys(one.batch_id for one in ordered))
     reported = [batch for batch in batches if batch in text]
     files = [] if reported else list(dict.fromkeys(batch.partition("-")[0] for batch in batches))
     for name in [*(reported or batches), *files]:
-        some = [one for one in ordered if name in (one.batch, one.batch.partition("-")[0])]
+        some = [one for one in ordered if name in (one.batch_id, one.batch_id.partition("-")[0])]
         yield some
         yield [one for one in some if not one.was_returned]
 

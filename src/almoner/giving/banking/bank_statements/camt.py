@@ -18,7 +18,7 @@ from almoner.giving.banking.bank_statements.domain import (
     MAX_STATEMENT,
     BankMovement,
     BankStatement,
-    StatementError,
+    BankStatementError,
     contains_donation_reference,
 )
 from almoner.kit.money import EXPONENTS
@@ -68,17 +68,17 @@ class _Unreadable(Exception):
 def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
     """Parse a file; returns its statements, and the problems of those that cannot be read.
 
-    Raises StatementError if it is not a camt.053 file.
+    Raises BankStatementError if it is not a camt.053 file.
     """
     try:
         kind, version, message = iso20022.parse_message(content)
     except MessageRefused as refused:
-        raise StatementError(f"This is not a bank statement: {refused}") from refused
+        raise BankStatementError(f"This is not a bank statement: {refused}") from refused
     if kind != _MESSAGE or version not in _VERSIONS:
         what = _OTHER_MESSAGES.get(kind, f"{kind}.{version:02}")
         if kind == _MESSAGE:
             what += f", and what is read is {_MESSAGE}.{_VERSIONS[0]:02} to .{_VERSIONS[-1]:02}"
-        raise StatementError(f"This is not a bank statement but {what}.")
+        raise BankStatementError(f"This is not a bank statement but {what}.")
     digest, wrong, found = sha256(content).digest(), list[str](), list[BankStatement]()
     file_page = find_element_by_path(message, "GrpHdr", "MsgPgntn")  # version 2 has it once for the whole file
     for one in child_elements(message, "Stmt"):
@@ -121,8 +121,8 @@ def _statement(element: Element, page: Element | None, digest: bytes, problems: 
         sha256=digest,
         movements=tuple(found),
         ends_on=ended,
-        sequence=sequence,
-        form="camt.053",
+        sequence_number=sequence,
+        file_format="camt.053",
         rejected=tuple(reading.rejected),
     )
 
@@ -221,7 +221,7 @@ class _StatementReader:
                 counterparty=_counterparty(part, incoming=sign > 0),
                 remittance_texts=[*batch, *_texts(part, entry, end_to_end)],
                 return_reason=_return_reason(part),
-                reversal=reversal,
+                is_reversal=reversal,
             )
 
     def _entry_amount(self, entry: Element) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from almoner.giving.banking.bank_statements.domain import StatementError
+from almoner.giving.banking.bank_statements.domain import BankStatementError
 from almoner.kit.money import EXPONENTS
 from almoner.platform.files.mappings import ENCODINGS, FILE_OPTIONS, ColumnMapping, MappingParser
 
@@ -59,24 +59,24 @@ class CsvStatementMapping:
 
 
 def load_mapping(path: Path) -> CsvStatementMapping:
-    """Load a mapping file. Raises StatementError with every problem."""
+    """Load a mapping file. Raises BankStatementError with every problem."""
     try:
         text = unicodedata.normalize("NFC", path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise StatementError(f"{path} cannot be read as a text file") from error
+        raise BankStatementError(f"{path} cannot be read as a text file") from error
     return parse_mapping(text, str(path))
 
 
 def parse_mapping(text: str, file_name: str) -> CsvStatementMapping:
-    """Parse a mapping file; ``file_name``: used in problems. Raises StatementError with every problem."""
+    """Parse a mapping file; ``file_name``: used in problems. Raises BankStatementError with every problem."""
     try:
         document = tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise StatementError(f"{file_name} is not valid TOML: {error}") from error
+        raise BankStatementError(f"{file_name} is not valid TOML: {error}") from error
     parser = _Parser(document)
     mapping = parser.mapping()
     if parser.problems:
-        raise StatementError(f"{file_name}: " + "; ".join(parser.problems))
+        raise BankStatementError(f"{file_name}: " + "; ".join(parser.problems))
     return mapping
 
 

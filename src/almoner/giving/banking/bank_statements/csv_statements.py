@@ -19,7 +19,7 @@ from typing import Final
 
 from almoner.giving.banking.bank_statements import movements
 from almoner.giving.banking.bank_statements.csv_mapping import CsvStatementMapping
-from almoner.giving.banking.bank_statements.domain import BankMovement, BankStatement, StatementError
+from almoner.giving.banking.bank_statements.domain import BankMovement, BankStatement, BankStatementError
 from almoner.kit.money import EXPONENTS, MAX_MINOR
 from almoner.kit.text import clean_line, clean_text
 from almoner.platform.files.mappings import ColumnMapping
@@ -65,7 +65,7 @@ class _Unreadable(Exception):
 
 
 def parse_statements(content: bytes, mapping: CsvStatementMapping) -> list[BankStatement]:
-    """Parse a file; returns one statement for each account. Raises StatementError if the mapping does not fit it."""
+    """Parse a file; returns one statement for each account. Raises BankStatementError if the mapping does not fit it."""
     digest = sha256(content).digest()
     found: dict[tuple[str, str], tuple[list[BankMovement], list[str]]] = {}
     for number, row in _rows(content, mapping):
@@ -87,7 +87,7 @@ def parse_statements(content: bytes, mapping: CsvStatementMapping) -> list[BankS
             sha256=digest,
             movements=tuple(moved),
             is_export=True,
-            form="csv",
+            file_format="csv",
             rejected=tuple(rejected),
         )
         for (account, currency), (moved, rejected) in found.items()
@@ -111,7 +111,7 @@ def _decoded(content: bytes, encoding: str) -> str:
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
-        raise StatementError(f"the file is not {encoding}: see file.encoding in the mapping") from error
+        raise BankStatementError(f"the file is not {encoding}: see file.encoding in the mapping") from error
 
 
 def _rows(content: bytes, form: CsvStatementMapping) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -147,10 +147,10 @@ def _rows(content: bytes, form: CsvStatementMapping) -> Iterator[tuple[int, Mapp
                 if number - form.skip > _HEADINGS:
                     break
     except csv.Error as error:
-        raise StatementError(f"the file is not valid CSV near line {number + 1}") from error
+        raise BankStatementError(f"the file is not valid CSV near line {number + 1}") from error
     if names is not None and not names:
         missing = [name for name in form.column_names if name not in passed] or form.column_names
-        raise StatementError(f"the file has no column {', '.join(missing)}")
+        raise BankStatementError(f"the file has no column {', '.join(missing)}")
 
 
 def _by_name(cells: Sequence[str], names: Mapping[str, int] | None) -> Mapping[str, str]:
@@ -257,7 +257,7 @@ def _columns_of_heading(cells: Sequence[str]) -> dict[str, int]:
 def _text(row: Mapping[str, str], form: CsvStatementMapping, name: str) -> str:
     if (taking := form.columns.get(name)) is None:
         return ""
-    text = taking.join_text.join(cell for column in taking.columns if (cell := row.get(column, "").strip()))
+    text = taking.join_separator.join(cell for column in taking.columns if (cell := row.get(column, "").strip()))
     for mark in taking.removed_text:
         text = text.replace(mark, "")
     return text

@@ -60,7 +60,7 @@ _DENSE_END_TO_END: Final = re.compile(r"(?=([0-7][0-9a-hjkmnp-tv-z]{25}))", re.A
 """End-to-end IDs in text without word boundaries; candidates are looked up, so chance matches do no harm."""
 
 
-class StatementError(Exception):
+class BankStatementError(Exception):
     """A statement cannot be imported, or a line cannot be reconciled; the message says why."""
 
 
@@ -133,7 +133,7 @@ class BankMovement:
     counterparty: str | None
     remittance_information: str | None
     return_reason: str | None
-    reversal: bool = False
+    is_reversal: bool = False
 
     @property
     def money(self) -> Money:
@@ -153,7 +153,7 @@ class BankMovement:
     @property
     def deduplication_key(self) -> tuple[date, int, str, bool]:
         """The bank's key of the movement; several movements may share one."""
-        return self.booked_on, self.amount_minor, self.reference, self.reversal
+        return self.booked_on, self.amount_minor, self.reference, self.is_reversal
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class NewStatementLine:
 
     position: int
     movement: BankMovement
-    occurrence: int
+    occurrence_number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +183,8 @@ class BankStatement:
     movements: tuple[BankMovement, ...]
     ends_on: date | None = None
     is_export: bool = False
-    sequence: str | None = None
-    form: str | None = None
+    sequence_number: str | None = None
+    file_format: str | None = None
     rejected: tuple[str, ...] = ()
 
     @property
@@ -205,11 +205,11 @@ class BankLine:
     account: str
     movement: BankMovement
     status: LineStatus
-    reason: UnreconciledLineReason | None
+    unreconciled_reason: UnreconciledLineReason | None
     matched_as: MatchedAs | None
-    since: datetime
+    imported_at: datetime
     booking_error: str | None = None
-    occurrence: int = 1
+    occurrence_number: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,13 +222,13 @@ class ImportedStatement:
     currency: str
     opening_minor: int | None
     closing_minor: int | None
-    lines: int
+    line_count: int
     imported_by: str
     imported_at: datetime
     begins_on: date | None
     ends_on: date | None
-    form: str | None
-    rejected: Sequence[str]
+    file_format: str | None
+    rejected_lines: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +239,8 @@ class LineDetails:
     """
 
     line: BankLine
-    statement: str
-    target: UUID | None
+    statement_reference: str
+    matched_record_id: UUID | None
     decided_by: str | None
     decided_at: datetime | None
     note: str | None
@@ -267,7 +267,7 @@ class MatchProposal:
 
     kind: Literal["request", "donation", "provider_payout", "disbursement"]
     record_id: UUID
-    name: str
+    display_name: str
     expected_minor: int
     currency: str
     is_referenced: bool
@@ -280,16 +280,16 @@ class MatchProposal:
 
 
 def ensure_requests_match_movement(movement: BankMovement, requests: Sequence[DonationRequest]) -> None:
-    """Check that one movement pays exactly what is left to pay of several requests. Raises StatementError."""
+    """Check that one movement pays exactly what is left to pay of several requests. Raises BankStatementError."""
     if not 1 <= len({one.id for one in requests}) == len(requests) <= MAX_COMBINED:
-        raise StatementError(f"Enter up to {MAX_COMBINED} different donation requests.")
+        raise BankStatementError(f"Enter up to {MAX_COMBINED} different donation requests.")
     if len({one.partner_id for one in requests}) > 1:
-        raise StatementError("The donation requests are not all of one partner.")
+        raise BankStatementError("The donation requests are not all of one partner.")
     if paid := [one.reference for one in requests if not one.outstanding_minor]:
-        raise StatementError(f"The donation request {paid[0]} is already paid.")
+        raise BankStatementError(f"The donation request {paid[0]} is already paid.")
     total = sum(one.outstanding_minor for one in requests)
     if total != movement.amount_minor or {one.money.currency for one in requests} != {movement.currency}:
-        raise StatementError("The amounts left to pay of the donation requests do not add up to the line.")
+        raise BankStatementError("The amounts left to pay of the donation requests do not add up to the line.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,15 +353,15 @@ class MissingProviderPayout:
     provider: str
     settled_on: date
     payout: ProviderPayout
-    since: datetime
-    candidate_line_count: int
+    imported_at: datetime
+    mismatched_line_count: int
 
     @property
     def explanation(self) -> str:
         """The explanation for operators."""
         return (
             "an unmatched bank statement line refers to it, but has a different amount"
-            if self.candidate_line_count
+            if self.mismatched_line_count
             else "no bank statement line refers to it"
         )
 
@@ -374,10 +374,10 @@ class UnreconciledItem:
     """
 
     kind: Literal["provider_line", "bank_statement_line", "provider_payout", "bank_statement"]
-    since: datetime
+    imported_at: datetime
     provider_or_account: str
-    name: str
-    minor: int
+    display_name: str
+    amount_minor: int
     currency: str
     reason: str
 
@@ -392,19 +392,19 @@ class StatementGap:
     id: UUID
     account: str
     currency: str
-    reference: str
+    statement_reference: str
     opening_minor: int
-    data_date: date
-    since: datetime
-    rejected: Sequence[str] = ()
+    statement_date: date
+    imported_at: datetime
+    rejected_lines: Sequence[str] = ()
 
     @property
     def explanation(self) -> str:
         """The explanation for operators."""
-        if self.rejected:
-            more = f", and {len(self.rejected) - 1:,} more" if len(self.rejected) > 1 else ""
-            return f"a line of {self.reference} of {self.data_date} could not be read: {self.rejected[0]}{more}"
-        return f"the statement before {self.reference} of {self.data_date} has not been imported"
+        if self.rejected_lines:
+            more = f", and {len(self.rejected_lines) - 1:,} more" if len(self.rejected_lines) > 1 else ""
+            return f"a line of {self.statement_reference} of {self.statement_date} could not be read: {self.rejected_lines[0]}{more}"
+        return f"the statement before {self.statement_reference} of {self.statement_date} has not been imported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,13 +420,13 @@ class ReferencedRecords:
     disbursements: Sequence[Disbursement] = ()
     duplicate_reason: UnreconciledLineReason | None = None
     matched_records: AbstractSet[tuple[MatchedAs, UUID]] = frozenset()
-    released: AbstractSet[UUID] = frozenset()
+    released_disbursement_ids: AbstractSet[UUID] = frozenset()
 
 
 MatchTarget = DonationRequest | ProviderPayout | Disbursement | Payment
 
 
-def build_unique_reference(line: BankLine) -> str:
+def build_unique_line_reference(line: BankLine) -> str:
     """A unique reference of one line, even if the bank uses one for several lines."""
     return f"{line.movement.reference[: MAX_REFERENCE - 27]}/{encode_uuid(line.id)}"
 
@@ -488,7 +488,7 @@ def find_new_lines(statement: BankStatement, existing_movements: Sequence[BankMo
     """The movements of a statement that are not among the ``existing_movements``.
 
     A bank may repeat a file, or add lines to it. Several equal movements in one file are different movements. Raises
-    StatementError with every imported line that is now missing or different, except for an export, whose days are
+    BankStatementError with every imported line that is now missing or different, except for an export, whose days are
     arbitrary.
     """
     # Exact repeats are matched first, so that of several equal movements only those not yet stored are new.
@@ -523,14 +523,14 @@ def _ensure_nothing_gone(
 ) -> None:
     """Check that a file with new lines still has all lines imported before; otherwise it is a different file.
 
-    Raises StatementError.
+    Raises BankStatementError.
     """
     days, names = [one.booked_on for one in statement.movements], {one.reference for one in new}
     gone = [fact for fact in left if fact[3] in names or min(days) <= fact[0] <= max(days)]
     if gone:
         in_order = sorted(gone, key=lambda fact: (fact[0], fact[3]))
         reported = "\n".join(f"{fact[3]} of {fact[0]}: {_decimal(fact[1], statement)}" for fact in in_order)
-        raise StatementError(
+        raise BankStatementError(
             f"Statement {statement.reference} of {statement.account} was imported before. Some of the lines imported "
             f"then are now missing or different. Ask the bank why the statement has changed.\n{reported}"
         )
@@ -605,7 +605,7 @@ def match_movement(
         *referenced_records.disbursements,
     ]
     # A reversal is never a duplicate of the movement that it reverses.
-    if movement.reversal and movement.amount_minor < 0:
+    if movement.is_reversal and movement.amount_minor < 0:
         return UnreconciledLineReason.TAKEN_BACK
     if referenced_records.duplicate_reason is not None:
         return referenced_records.duplicate_reason
@@ -626,7 +626,7 @@ def match_movement(
 
 def _outgoing_mismatch(disbursement: Disbursement, named: ReferencedRecords) -> UnreconciledLineReason | None:
     """Why an outgoing movement is not certainly this disbursement. Its return may be reported first."""
-    if disbursement.status == "SENT" and disbursement.id not in named.released:
+    if disbursement.status == "SENT" and disbursement.id not in named.released_disbursement_ids:
         return UnreconciledLineReason.UNCONFIRMED
     back = disbursement.status == "RETURNED" and ("disbursement_return", disbursement.id) not in named.matched_records
     return UnreconciledLineReason.OTHER_STATE if back else None
@@ -639,7 +639,7 @@ def _match_target(movement: BankMovement, thing: MatchTarget) -> tuple[MatchedAs
     if movement.currency != (thing.currency if isinstance(thing, ProviderPayout) else thing.money.currency):
         return UnreconciledLineReason.OTHER_CURRENCY
     if isinstance(thing, DonationRequest):
-        ready = came and thing.status != "PAID" and not thing.adding_donations
+        ready = came and thing.status != "PAID" and not thing.is_adding_donations
         return ("request", thing) if ready else UnreconciledLineReason.OTHER_STATE
     if isinstance(thing, ProviderPayout):
         return (

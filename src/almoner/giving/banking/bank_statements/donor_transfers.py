@@ -16,7 +16,7 @@ from almoner.giving.accounting.settlements.domain import SettlementLine, Settlem
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
 from almoner.giving.banking.bank_statements import domain, store
-from almoner.giving.banking.bank_statements.domain import BankLine, StatementError, UnreconciledLineReason
+from almoner.giving.banking.bank_statements.domain import BankLine, BankStatementError, UnreconciledLineReason
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.payments import service as payments
@@ -43,18 +43,18 @@ _GOING: Final = frozenset({"refunding", "pending"}) | _BACK
 async def book_donor_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
     """Book a transfer with a donation's reference: it pays the donation or becomes unallocated.
 
-    Raises StatementError if the ledger refuses it.
+    Raises BankStatementError if the ledger refuses it.
     """
     payment = await bank_transfers.lock_transfer_payment(tx, payment)
     again = payment.status in SETTLED_STATUSES
     found = ProviderPayment(
         id=f"{payment.provider_payment_id}/{encode_uuid(line.id)}" if again else payment.provider_payment_id or "",
-        url=None,
+        payment_page_url=None,
         status=ProviderStatus.SUCCEEDED,
         money=line.movement.money,
         reference=payments.payment_reference(payment.id),
         attempts=0,
-        live=not tx.deployment.sandbox,
+        is_live_mode=not tx.deployment.sandbox,
     )
     if again:
         await suspense.record_unallocated_payment(tx, BANK_TRANSFER, found, None, UnallocatedReason.PAID_TWICE)
@@ -66,7 +66,7 @@ async def book_donor_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
 async def book_donor_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | UnreconciledLineReason:
     """Book an outgoing transfer with a donation's reference as the oldest refund of this amount.
 
-    Raises StatementError if the ledger refuses it.
+    Raises BankStatementError if the ledger refuses it.
     """
     called, money = line.movement.reference, line.movement.money
     reference = payment.provider_payment_id or ""
@@ -95,7 +95,7 @@ async def book_donor_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | 
         any(one.provider_refund == called for one in known)  # another line was matched to the refund with this name
         or await store.is_bank_reference_matched_elsewhere(tx, line, "donation_refund")
     ):
-        called = domain.build_unique_reference(line)
+        called = domain.build_unique_line_reference(line)
     if isinstance(back, UnallocatedPayment):
         await suspense.record_refund(tx, back.id, called)
         return await _book_settlement(tx, line, SettlementLineKind.REFUND, back.provider_payment_id)
@@ -159,6 +159,6 @@ async def _book_settlement(tx: Tx, line: BankLine, kind: SettlementLineKind, pay
     )
     settlement = await settlements.find_or_create_settlement(tx, report)
     await settlements.book_lines(tx, settlement, report.lines)
-    if (await settlements.get_settlement(tx, report)).matched != len(report.lines):
-        raise StatementError(f"the books did not take {moved.reference} as the {kind} {payment}: it is settled")
+    if (await settlements.get_settlement(tx, report)).matched_count != len(report.lines):
+        raise BankStatementError(f"the books did not take {moved.reference} as the {kind} {payment}: it is settled")
     return settlement.id

@@ -18,9 +18,9 @@ from almoner.giving.banking.bank_statements import service
 from almoner.giving.banking.bank_statements.csv_mapping import CsvStatementMapping
 from almoner.giving.banking.bank_statements.domain import (
     BankStatement,
+    BankStatementError,
     LineDetails,
     PreviewedLine,
-    StatementError,
     StatementPreview,
 )
 from almoner.giving.banking.payment_files.domain import OwnAccount
@@ -43,7 +43,7 @@ class StatementImportProgress:
     ``problems``: the parts of the file that were not imported, and why.
     """
 
-    open_line_count: int = 0
+    checked_line_count: int = 0
     matched_line_count: int = 0
     new_statement_count: int = 0
     lines_per_second: float = 0.0
@@ -63,7 +63,7 @@ async def import_statements(
     """Store the statements in a file and reconcile every open line that can be.
 
     Importing a file twice has no further effect, and finishes an interrupted import. ``own_accounts``: our accounts by
-    currency; without any, only the sandbox accepts statements, of any account. Raises StatementError.
+    currency; without any, only the sandbox accepts statements, of any account. Raises BankStatementError.
     """
     statements, wrong = await _parse(db, content, mapping, own_accounts)
     looked = StatementImportProgress()
@@ -71,7 +71,7 @@ async def import_statements(
         try:
             async with db.write() as tx:
                 looked.new_statement_count += await service.store_statement(tx, statement, imported_by=imported_by)
-        except StatementError as refused:
+        except BankStatementError as refused:
             if len(statements) == 1:
                 raise
             wrong += str(refused).splitlines()
@@ -80,8 +80,8 @@ async def import_statements(
     while found := await _open_lines_page(db, after):
         for line_id in found:
             looked.matched_line_count += await _match_line(db, line_id)
-            looked.open_line_count += 1
-        looked.lines_per_second = looked.open_line_count / max(perf_counter() - started, 1e-6)
+            looked.checked_line_count += 1
+        looked.lines_per_second = looked.checked_line_count / max(perf_counter() - started, 1e-6)
         if on_progress:
             on_progress(looked)
         after = found[-1]
@@ -94,7 +94,7 @@ async def _parse(
     db: Database, content: bytes, mapping: CsvStatementMapping | None, own: Mapping[str, OwnAccount] | None
 ) -> tuple[list[BankStatement], list[str]]:
     if own is None and not db.deployment.sandbox:
-        raise StatementError(
+        raise BankStatementError(
             "Say whose statements are believed: set ALMONER_BANK_ACCOUNTS to a TOML file of our accounts, as in "
             "docs/runbooks/bank.md."
         )
@@ -111,19 +111,19 @@ async def preview_statements(
     mapping: CsvStatementMapping | None,
     *,
     own_accounts: Mapping[str, OwnAccount] | None = None,
-    skipped: int = 0,
+    skipped_line_count: int = 0,
     max_lines: int,
 ) -> tuple[list[StatementPreview], list[str]]:
     """Return what importing a file would change, and its problems.
 
-    After the first ``skipped`` new lines of the file, at most ``max_lines`` are matched in a transaction that is rolled
-    back, so the preview follows the same rules. Raises StatementError.
+    After the first ``skipped_line_count`` new lines of the file, at most ``max_lines`` are matched in a transaction
+    that is rolled back, so the preview follows the same rules. Raises BankStatementError.
     """
     statements, wrong = await _parse(db, content, mapping, own_accounts)
     previews: list[StatementPreview] = []
     with suppress(_RolledBack):
         async with db.write() as tx:
-            first, end = skipped, skipped + max_lines
+            first, end = skipped_line_count, skipped_line_count + max_lines
             for statement in sorted(statements, key=_oldest_first):
                 preview = await preview_statement(tx, statement, slice(max(first, 0), max(end, 0)))
                 first, end = first - preview.new_line_count, end - preview.new_line_count
@@ -136,18 +136,18 @@ class _RolledBack(Exception):
     """Rolls back the preview."""
 
 
-async def preview_statement(tx: Tx, statement: BankStatement, previewed: slice) -> StatementPreview:
+async def preview_statement(tx: Tx, statement: BankStatement, previewed_line_range: slice) -> StatementPreview:
     """What importing a statement would change, in a transaction that the caller rolls back.
 
-    ``previewed``: which of its new lines are matched.
+    ``previewed_line_range``: which of its new lines are matched.
     """
     before = set(await service.list_line_ids_of_statement(tx, statement))
     try:
         await service.store_statement(tx, statement, imported_by="preview")
-    except StatementError as refused:
+    except BankStatementError as refused:
         return StatementPreview(statement, refusal_reason=str(refused))
     new = [one for one in await service.list_line_ids_of_statement(tx, statement) if one not in before]
-    refusals = {line_id: await _match_previewed_line(tx, line_id) for line_id in new[previewed]}
+    refusals = {line_id: await _match_previewed_line(tx, line_id) for line_id in new[previewed_line_range]}
     details = await service.load_line_details_by_id(tx, list(refusals))
     lines = [await _previewed_line(tx, details[line_id], refusal) for line_id, refusal in refusals.items()]
     return StatementPreview(statement, len(new), len(statement.movements) - len(new), lines)
@@ -159,15 +159,15 @@ async def _match_previewed_line(tx: Tx, line_id: UUID) -> str | None:
         async with tx.savepoint():
             await service.match_unreconciled_line(tx, line_id)
     except service.REFUSALS as error:
-        return service.booking_error_text(error)
+        return service.describe_booking_error(error)
     return None
 
 
 async def _previewed_line(tx: Tx, found: LineDetails, refusal: str | None) -> PreviewedLine:
-    line, reason = found.line, found.line.reason
+    line, reason = found.line, found.line.unreconciled_reason
     why = refusal or (reason.description if reason else found.note if line.status == "dismissed" else None)
     unallocated = await service.find_unallocated_reason(tx, line.id) if line.matched_as == "donation" else None
-    return PreviewedLine(line.movement, line.matched_as, found.target, why, unallocated)
+    return PreviewedLine(line.movement, line.matched_as, found.matched_record_id, why, unallocated)
 
 
 def _oldest_first(one: BankStatement) -> tuple[str, date]:
@@ -189,7 +189,7 @@ async def _match_line(db: Database, line_id: UUID) -> bool:
         except (DeadlockDetectedError, SerializationError):
             continue
         except service.REFUSALS as error:
-            why, refused = service.booking_error_text(error), refused + 1
+            why, refused = service.describe_booking_error(error), refused + 1
             if refused == _REFUSED:
                 break
     async with db.write() as tx:

@@ -82,7 +82,7 @@ async def _of_amount(tx: Tx, moved: BankMovement, unpaid: Sequence[DonationReque
 async def _unpaid_requests(tx: Tx, moved: BankMovement) -> list[DonationRequest]:
     open_ = await donation_requests.list_for_operators(tx, "OPEN", None, None, _LOOKED_AT)
     begun = await donation_requests.list_for_operators(tx, "PARTLY_PAID", None, None, _LOOKED_AT)
-    return [one for one in (*open_, *begun) if one.money.currency == moved.currency and not one.adding_donations]
+    return [one for one in (*open_, *begun) if one.money.currency == moved.currency and not one.is_adding_donations]
 
 
 def _combined_requests(

@@ -56,7 +56,7 @@ def new_movement(
     counterparty: str | None,
     remittance_texts: Iterable[str],
     return_reason: str | None,
-    reversal: bool = False,
+    is_reversal: bool = False,
 ) -> BankMovement:
     """Build a movement; without a bank reference, one is derived from its fields."""
     end_to_end = reference_unless_placeholder(end_to_end_id)
@@ -69,7 +69,7 @@ def new_movement(
     known = reference_unless_placeholder(bank_reference)
     if known is None:
         told = "\x00".join(
-            str(one or "") for one in (booked_on, amount_minor, currency, end_to_end, other, words, reversal)
+            str(one or "") for one in (booked_on, amount_minor, currency, end_to_end, other, words, is_reversal)
         )
         known = f"{DERIVED}{booked_on:%Y%m%d}-{sha256(told.encode()).hexdigest()[:_DIGEST]}"
     return BankMovement(
@@ -81,7 +81,7 @@ def new_movement(
         other,
         words,
         why,
-        reversal,
+        is_reversal,
     )
 
 

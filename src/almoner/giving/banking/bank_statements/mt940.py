@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Final
 
 from almoner.giving.banking.bank_statements import movements, mt940_details
-from almoner.giving.banking.bank_statements.domain import MAX_STATEMENT, BankMovement, BankStatement, StatementError
+from almoner.giving.banking.bank_statements.domain import MAX_STATEMENT, BankMovement, BankStatement, BankStatementError
 from almoner.kit.money import EXPONENTS
 
 _TAGS: Final = frozenset("20 21 25 25P 28 28C 60F 60M 61 62F 62M 64 65 86 NS 13 13D 34F 90C 90D".split())
@@ -69,10 +69,10 @@ def is_mt940(content: bytes) -> bool:
 
 
 def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
-    """Parse a file; returns its statements, and the problems of those that cannot be read. Raises StatementError."""
+    """Parse a file; returns its statements, and the problems of those that cannot be read. Raises BankStatementError."""
     messages = list(_messages(_decoded(content)))
     if messages and all("34F" in one.fields or "13D" in one.fields for one in messages):
-        raise StatementError(
+        raise BankStatementError(
             "This is not a bank statement but a report of the day (MT942), whose entries may still change. Ask the "
             "bank for statements, MT940."
         )
@@ -195,8 +195,8 @@ def _statement(one: _Message, digest: bytes, problems: list[str]) -> BankStateme
         sha256=digest,
         movements=tuple(found),
         ends_on=ended,
-        sequence=name or None,
-        form="mt940",
+        sequence_number=name or None,
+        file_format="mt940",
         rejected=tuple(reading.rejected),
     )
 
@@ -271,10 +271,10 @@ class _EntryReader:
                 currency=self._currency,
                 bank_reference=bank,
                 end_to_end_id=details.end_to_end_id,
-                counterparty=details.name or beside,
-                remittance_texts=[*details.texts, *(one for one in (customer, beside, more) if one)],
+                counterparty=details.counterparty_name or beside,
+                remittance_texts=[*details.remittance_texts, *(one for one in (customer, beside, more) if one)],
                 return_reason=details.return_reason,
-                reversal=found["kind"] == "R",
+                is_reversal=found["kind"] == "R",
             )
         ]
 

@@ -38,9 +38,9 @@ _NS_LINE: Final = re.compile(r"(?:^|\n)(?::NS:)?(\d{2})([^\n]*)", re.ASCII)
 class EntryDetails:
     """The parsed details (field 86) of an MT940 entry."""
 
-    texts: Sequence[str] = ()
+    remittance_texts: Sequence[str] = ()
     end_to_end_id: str | None = None
-    name: str | None = None
+    counterparty_name: str | None = None
     return_reason: str | None = None
 
 

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
-from almoner.giving.banking.bank_statements.domain import StatementError
+from almoner.giving.banking.bank_statements.domain import BankStatementError
 from almoner.giving.banking.bank_statements.unsupported_files import describe_unsupported_zip
 
 _MOST_BYTES: Final = 64 * 1024 * 1024
@@ -37,25 +37,25 @@ class _Budget:
         self._bytes, self._files = _MOST_BYTES, _MOST_FILES
 
     def read(self, opened: _Readable) -> bytes:
-        """Read a whole file. Raises StatementError above the limits."""
+        """Read a whole file. Raises BankStatementError above the limits."""
         content = opened.read(self._bytes + 1)
         if len(content) > _MOST_BYTES:
-            raise StatementError(f"A file in the archive has more than {_MOST_BYTES // 1024 // 1024} MB.")
+            raise BankStatementError(f"A file in the archive has more than {_MOST_BYTES // 1024 // 1024} MB.")
         self._bytes -= len(content)
         self._files -= 1
         if self._bytes < 0 or self._files < 0:
-            raise StatementError(_TOO_MUCH)
+            raise BankStatementError(_TOO_MUCH)
         return content
 
 
 def unpack_archive(content: bytes) -> list[tuple[str, bytes]]:
-    """Return the files in an archive with their names, or the file itself if it is none. Raises StatementError."""
+    """Return the files in an archive with their names, or the file itself if it is none. Raises BankStatementError."""
     found = list(_files("", content, _LAYERS, [_Budget() for _ in range(_LAYERS)]))
     if not found:
-        raise StatementError("The archive contains no statement.")
+        raise BankStatementError("The archive contains no statement.")
     unpacked = [inner for _, inner in found if inner is not content]
     if sum(map(len, unpacked)) > _MOST_BYTES or len(unpacked) > _MOST_FILES:
-        raise StatementError(_TOO_MUCH)
+        raise BankStatementError(_TOO_MUCH)
     return found
 
 
@@ -66,7 +66,7 @@ def _files(name: str, content: bytes, layers: int, budgets: Sequence[_Budget]) -
         yield name, content
         return
     if layers == 0:
-        raise StatementError(f"{name or 'The archive'} holds archives in archives: unpack it first.")
+        raise BankStatementError(f"{name or 'The archive'} holds archives in archives: unpack it first.")
     members = _gzip_member if is_gzip else _tar_members if is_tar else _zip_members
     try:
         for inner, data in members(name, content, budgets[layers - 1]):
@@ -74,7 +74,7 @@ def _files(name: str, content: bytes, layers: int, budgets: Sequence[_Budget]) -
     except _BROKEN as error:
         encrypted = "password" in str(error) or "encrypted" in str(error)
         why = "is protected by a password: unpack it first" if encrypted else "cannot be unpacked: download it again"
-        raise StatementError(f"{name or 'The archive'} {why}.") from error
+        raise BankStatementError(f"{name or 'The archive'} {why}.") from error
 
 
 def _gzip_member(name: str, content: bytes, budget: _Budget) -> Iterator[tuple[str, bytes]]:
@@ -85,7 +85,7 @@ def _gzip_member(name: str, content: bytes, budget: _Budget) -> Iterator[tuple[s
 def _zip_members(name: str, content: bytes, budget: _Budget) -> Iterator[tuple[str, bytes]]:
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
         if unsupported := describe_unsupported_zip(packed):
-            raise StatementError(f"{name or 'This'} is not a bank statement: the file is {unsupported}")
+            raise BankStatementError(f"{name or 'This'} is not a bank statement: the file is {unsupported}")
         for member in packed.infolist():
             if not member.is_dir() and _is_wanted(member.filename):
                 with packed.open(member) as opened:

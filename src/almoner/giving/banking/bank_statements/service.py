@@ -33,13 +33,13 @@ from almoner.giving.banking.bank_statements.domain import (
     BankLine,
     BankMovement,
     BankStatement,
+    BankStatementError,
     LineDetails,
     MatchedAs,
     MatchProposal,
     MatchTarget,
     MissingProviderPayout,
     ReferencedRecords,
-    StatementError,
     StatementGap,
     StatementUpload,
     UnreconciledItem,
@@ -49,7 +49,9 @@ from almoner.giving.banking.bank_statements.store import count_lines as count_li
 from almoner.giving.banking.bank_statements.store import (
     count_missing_provider_payouts_and_find_oldest as count_missing_provider_payouts_and_find_oldest,
 )
-from almoner.giving.banking.bank_statements.store import count_unreconciled as count_unreconciled
+from almoner.giving.banking.bank_statements.store import (
+    count_unreconciled_lines_and_payouts as count_unreconciled_lines_and_payouts,
+)
 from almoner.giving.banking.bank_statements.store import find_missing_provider_payout as find_missing_provider_payout
 from almoner.giving.banking.bank_statements.store import (
     find_oldest_unreconciled_line_at as find_oldest_unreconciled_line_at,
@@ -60,13 +62,13 @@ from almoner.giving.banking.bank_statements.store import list_missing_provider_p
 from almoner.giving.banking.bank_statements.store import list_page as list_page
 from almoner.giving.banking.bank_statements.store import list_statements as list_statements
 from almoner.giving.banking.bank_statements.store import (
-    load_bank_transactions_by_unallocated_payment as load_bank_transactions_by_unallocated_payment,
-)
-from almoner.giving.banking.bank_statements.store import (
     load_last_covered_days_by_account_and_currency as load_last_covered_days_by_account_and_currency,
 )
 from almoner.giving.banking.bank_statements.store import load_line_details_by_id as load_line_details_by_id
-from almoner.giving.banking.bank_statements.store_gaps import find_gap as find_gap
+from almoner.giving.banking.bank_statements.store import (
+    load_movements_by_unallocated_payment as load_movements_by_unallocated_payment,
+)
+from almoner.giving.banking.bank_statements.store_gaps import find_statement_gap as find_statement_gap
 from almoner.giving.banking.bank_statements.store_gaps import list_statement_gaps as list_statement_gaps
 from almoner.giving.banking.bank_statements.store_uploads import list_uploads as list_uploads
 from almoner.giving.banking.payment_files import service as payment_files
@@ -93,7 +95,7 @@ _SANDBOX: Final = "sandbox"
 """The account that receives simulated transfers."""
 PAGE_SIZE: Final = 500
 REFUSALS: Final = (
-    *(DonationRequestError, DisbursementError, SettlementReportError, StatementError, InvalidState),
+    *(DonationRequestError, DisbursementError, SettlementReportError, BankStatementError, InvalidState),
     *(NotFound, LookupError, MoneyError, DataError, IntegrityConstraintViolationError),
 )
 """Errors of a single line that do not affect other lines."""
@@ -108,7 +110,7 @@ def parse_statement_file(
 ) -> tuple[list[BankStatement], list[str]]:
     """Parse a file of any format; returns its statements, and all problems.
 
-    camt.053, MT940, or CSV with a mapping; packed or not. Raises StatementError if there is no statement to import.
+    camt.053, MT940, or CSV with a mapping; packed or not. Raises BankStatementError if there is no statement to import.
     ``own_accounts``: our accounts by currency; statements of other accounts are refused; None accepts any account, as
     in the sandbox.
     """
@@ -121,7 +123,7 @@ def parse_statement_file(
         where = f"{name}: " if len(files) > 1 else ""
         try:
             some, problems = _parse_one(inner, mapping)
-        except StatementError as refused:
+        except BankStatementError as refused:
             wrong += [f"{where}{problem}" for problem in str(refused).splitlines()]
             continue
         wrong += [f"{where}{problem}" for problem in problems]
@@ -134,19 +136,19 @@ def parse_statement_file(
             believed.append(replace(one, account=account_ownership.canonical_account_number(one, own_accounts)))
     if not believed:
         rest = f"\nand {len(wrong) - _REPORTED:,} more" if len(wrong) > _REPORTED else ""
-        raise StatementError("\n".join(wrong[:_REPORTED]) + rest if wrong else "The file contains no statement.")
+        raise BankStatementError("\n".join(wrong[:_REPORTED]) + rest if wrong else "The file contains no statement.")
     return believed, wrong
 
 
 def _parse_one(content: bytes, mapping: CsvStatementMapping | None) -> tuple[list[BankStatement], list[str]]:
     if unsupported := unsupported_files.describe_unsupported_file(content, has_csv_mapping=mapping is not None):
-        raise StatementError(f"This is not a bank statement: the file is {unsupported}")
+        raise BankStatementError(f"This is not a bank statement: the file is {unsupported}")
     if mapping is not None:
         return csv_statements.parse_statements(content, mapping), []
     if mt940.is_mt940(content):
         return mt940.parse_statements(content)
     if not content.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00").startswith(b"<"):
-        raise StatementError(
+        raise BankStatementError(
             "This is not a bank statement: it is neither XML nor MT940. If it is a CSV file, use --mapping"
         )
     from almoner.giving.banking.bank_statements import camt  # imported on first use: a large library
@@ -155,7 +157,7 @@ def _parse_one(content: bytes, mapping: CsvStatementMapping | None) -> tuple[lis
 
 
 async def store_statement(tx: Tx, statement: BankStatement, *, imported_by: str) -> bool:
-    """Store a statement, or its new lines; False if nothing is new. Raises StatementError.
+    """Store a statement, or its new lines; False if nothing is new. Raises BankStatementError.
 
     It is identified by account, reference, days and lines, not by its file, which the bank may create again.
     """
@@ -216,18 +218,18 @@ async def list_unreconciled_line_ids(tx: Tx, after: UUID | None) -> list[UUID]:
 
 
 async def record_gap_explanation(tx: Tx, statement_id: UUID, *, note: str, explained_by: str) -> None:
-    """Record an operator's explanation why no statement is missing. Raises NotFound, StatementError."""
-    if await store_gaps.find_gap(tx, statement_id) is None:
+    """Record an operator's explanation why no statement is missing. Raises NotFound, BankStatementError."""
+    if await store_gaps.find_statement_gap(tx, statement_id) is None:
         raise NotFound
     _ensure_note(note)
     if not await store_gaps.record_gap_explanation(tx, statement_id, note, explained_by):
-        raise StatementError("Somebody else has just explained this.")
+        raise BankStatementError("Somebody else has just explained this.")
 
 
 async def record_provider_payout_explanation(
     tx: Tx, provider: str, reference: str, *, note: str, explained_by: str
 ) -> None:
-    """Record an operator's explanation why a provider payout never arrived. Raises NotFound, StatementError.
+    """Record an operator's explanation why a provider payout never arrived. Raises NotFound, BankStatementError.
 
     No money moves: the difference between ledger and bank arrives with a later report, or is a cost.
     """
@@ -242,45 +244,50 @@ async def list_unreconciled_items(tx: Tx, limit: int) -> list[UnreconciledItem]:
     lines += [_open_line_item(tx, one) for one in await list_lines(tx, limit, any_status=False)]
     lines += [_missing_provider_payout_item(one) for one in await list_missing_provider_payouts(tx, limit)]
     lines += [_gap_item(tx, one) for one in await list_statement_gaps(tx, limit)]
-    return sorted(lines, key=lambda one: one.since)[:limit]
+    return sorted(lines, key=lambda one: one.imported_at)[:limit]
 
 
 def _unbooked_item(one: UnmatchedSettlementLine) -> UnreconciledItem:
-    line, why = one.stored_line.line, one.stored_line.reason
-    name = f"{one.report_reference} {line.kind} {line.payment}"
+    line, why = one.stored_line.line, one.stored_line.mismatch_reason
+    name = f"{one.report_reference} {line.kind} {line.provider_payment_id}"
     money = line.signed_gross_minor, line.gross.currency
     return UnreconciledItem(
-        "provider_line", one.stored_line.since, one.stored_line.provider, name, *money, why.explanation if why else ""
+        "provider_line",
+        one.stored_line.imported_at,
+        one.stored_line.provider,
+        name,
+        *money,
+        why.explanation if why else "",
     )
 
 
 def _open_line_item(tx: Tx, line: BankLine) -> UnreconciledItem:
-    why = line.reason.description if line.reason else ""
+    why = line.unreconciled_reason.description if line.unreconciled_reason else ""
     money = line.movement.amount_minor, line.movement.currency
     return UnreconciledItem(
-        "bank_statement_line", line.since, line.account, tx.ids.encode("bankline", line.id), *money, why
+        "bank_statement_line", line.imported_at, line.account, tx.ids.encode("bankline", line.id), *money, why
     )
 
 
 def _missing_provider_payout_item(one: MissingProviderPayout) -> UnreconciledItem:
     paid = one.payout
     return UnreconciledItem(
-        "provider_payout", one.since, one.provider, paid.reference, paid.net_minor, paid.currency, one.explanation
+        "provider_payout", one.imported_at, one.provider, paid.reference, paid.net_minor, paid.currency, one.explanation
     )
 
 
 def _gap_item(tx: Tx, gap: StatementGap) -> UnreconciledItem:
     name = tx.ids.encode("bankstatement", gap.id)
     return UnreconciledItem(
-        "bank_statement", gap.since, gap.account, name, gap.opening_minor, gap.currency, gap.explanation
+        "bank_statement", gap.imported_at, gap.account, name, gap.opening_minor, gap.currency, gap.explanation
     )
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: unreconciled items and the age of the oldest."""
-    lines, reports = await count_unreconciled(tx)
+    lines, reports = await count_unreconciled_lines_and_payouts(tx)
     missing = await list_statement_gaps(tx, PAGE_SIZE)
-    unbooked = sum(one.lines for one in await settlements.sum_unmatched_lines_by_currency(tx))
+    unbooked = sum(one.line_count for one in await settlements.sum_unmatched_lines_by_currency(tx))
     telemetry.bank_lines_open.set(lines)
     telemetry.bank_reports_open.set(reports)
     oldest = {
@@ -290,7 +297,9 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
         "bank_statement": [_gap_item(tx, one) for one in missing[:1]],
     }
     for (kind, found), count in zip(oldest.items(), (unbooked, lines, reports, len(missing)), strict=True):
-        telemetry.unreconciled.set_open_items(kind, count, (tx.now - found[0].since).total_seconds() if found else 0.0)
+        telemetry.unreconciled.set_open_items(
+            kind, count, (tx.now - found[0].imported_at).total_seconds() if found else 0.0
+        )
 
 
 async def book_sandbox_transfer(tx: Tx, money: Money, remittance_information: str, *, booked_by: str) -> None:
@@ -307,7 +316,7 @@ async def book_sandbox_transfer(tx: Tx, money: Money, remittance_information: st
             async with tx.savepoint():
                 await match_unreconciled_line(tx, line_id)
         except REFUSALS as refused:
-            await record_booking_error(tx, line_id, booking_error_text(refused))
+            await record_booking_error(tx, line_id, describe_booking_error(refused))
 
 
 async def match_unreconciled_line(tx: Tx, line_id: UUID) -> bool:
@@ -316,12 +325,12 @@ async def match_unreconciled_line(tx: Tx, line_id: UUID) -> bool:
     A collective booking of many disbursements is split into one open line for each.
     """
     line = await _lock_line(tx, line_id)
-    if line.status != "open" or line.reason is UnreconciledLineReason.REOPENED:
+    if line.status != "open" or line.unreconciled_reason is UnreconciledLineReason.REOPENED:
         return False
     await store.lock_movements_of_same_day_and_amount(tx, line)
     moved = line.movement
     is_incoming = moved.amount_minor > 0
-    if is_incoming and not moved.reversal and (noted := await store.find_manually_recorded_payment_id(tx, line)):
+    if is_incoming and not moved.is_reversal and (noted := await store.find_manually_recorded_payment_id(tx, line)):
         await store.mark_matched(tx, line.id, "request", noted, BY_RULE)
         return True
     named, is_distinct = await _load_references(tx, line)
@@ -331,11 +340,11 @@ async def match_unreconciled_line(tx: Tx, line_id: UUID) -> bool:
     if await batch_bookings.split_batch_booking(tx, line, named, found):
         return True
     # Only on the first attempt: an operator may release it meanwhile.
-    if found is UnreconciledLineReason.TAKEN_BACK and line.reason is not found:
+    if found is UnreconciledLineReason.TAKEN_BACK and line.unreconciled_reason is not found:
         await donor_transfers.hold_disbursements_of_reversed_donations(
             tx, line, [*named.payments, *await _reversed_payments(tx, line)]
         )
-    if found is UnreconciledLineReason.OTHER_STATE and line.reason is not found:
+    if found is UnreconciledLineReason.OTHER_STATE and line.unreconciled_reason is not found:
         await _hold_returned_money(tx, line, named)
     why = found if isinstance(found, UnreconciledLineReason) else await _apply_match(tx, line, *found, BY_RULE)
     if why is not None:
@@ -355,7 +364,7 @@ async def _hold_returned_money(tx: Tx, line: BankLine, named: ReferencedRecords)
             )
 
 
-def booking_error_text(error: Exception) -> str:
+def describe_booking_error(error: Exception) -> str:
     """The message for operators about an error while booking a line."""
     if isinstance(error, PostgresError):
         if error.constraint_name in (suspense.UNIQUE_PROVIDER_REFUND, refunds.UNIQUE_PROVIDER_REFUND):
@@ -398,7 +407,7 @@ async def _load_references(tx: Tx, line: BankLine) -> tuple[ReferencedRecords, b
         disbursements=[await disbursements.get(tx, ALL_PARTNERS, one) for one in found],
         duplicate_reason=duplicate,
         matched_records=await store.find_matched_records(tx, matchable) if matchable else set(),
-        released={one for one in found if await payment_files.is_in_released_file(tx, one)},
+        released_disbursement_ids={one for one in found if await payment_files.is_in_released_file(tx, one)},
     )
     return named, bool(similar) and duplicate is None
 
@@ -421,7 +430,7 @@ async def _apply_match(
     if isinstance(thing, DonationRequest):
         called = line.movement.reference
         if await store.is_bank_reference_matched_elsewhere(tx, line, "request"):
-            called = domain.build_unique_reference(line)
+            called = domain.build_unique_line_reference(line)
         made = await donation_requests.receive_payment(
             tx, ALL_PARTNERS, thing.id, line.movement.money, called, recorded_by=by
         )
@@ -452,40 +461,40 @@ async def _apply_to_disbursement(
 
 
 async def assign_line_to_donation_request(tx: Tx, line_id: UUID, request_id: UUID, *, assigned_by: str) -> None:
-    """Reconcile a line with a donation request on an operator's decision. Raises NotFound, StatementError."""
+    """Reconcile a line with a donation request on an operator's decision. Raises NotFound, BankStatementError."""
     line = await _lock_open_line(tx, line_id)
     if line.movement.amount_minor < 0:
-        raise StatementError("The line is an outgoing payment, so it cannot pay a donation request.")
+        raise BankStatementError("The line is an outgoing payment, so it cannot pay a donation request.")
     await _assign_line(tx, line, "request", await donation_requests.get(tx, ALL_PARTNERS, request_id), assigned_by)
 
 
-async def assign_line_to_donation_requests(tx: Tx, line_id: UUID, entered: str, *, assigned_by: str) -> None:
+async def assign_line_to_donation_requests(tx: Tx, line_id: UUID, entered_references: str, *, assigned_by: str) -> None:
     """Reconcile a line with donation requests, by their references or IDs, on an operator's decision.
 
-    ``entered``: as typed, separated by commas or spaces.
+    ``entered_references``: as typed, separated by commas or spaces.
 
     Several requests must be of one partner, and the line must pay exactly all that is left to pay of them. Raises
-    StatementError.
+    BankStatementError.
     """
-    names = entered.replace(",", " ").split()
+    names = entered_references.replace(",", " ").split()
     found = [await _find_named_request(tx, name) for name in names[: domain.MAX_COMBINED + 1]]
     if len(found) != 1:
         domain.ensure_requests_match_movement((await get_line_details(tx, line_id)).line.movement, found)
     first, *others = sorted(found, key=lambda one: one.id)  # everybody locks them in this order
     await assign_line_to_donation_request(tx, line_id, first.id, assigned_by=assigned_by)
-    payment_id, note = (await get_line_details(tx, line_id)).target, f"one bank transfer: {', '.join(names)}"
+    payment_id, note = (await get_line_details(tx, line_id)).matched_record_id, f"one bank transfer: {', '.join(names)}"
     left = 0
     for other in others:
         assert payment_id is not None
         try:
-            _, part = await donation_requests.apply_overpayment(
+            _, part = await donation_requests.apply_overpayment_to_other_request(
                 tx, payment_id, other.id, note=note, decided_by=assigned_by
             )
         except DonationRequestError as error:
-            raise StatementError(booking_error_text(error)) from error
+            raise BankStatementError(describe_booking_error(error)) from error
         payment_id, left = part.id, part.overpaid_minor
     if left:
-        raise StatementError("One of the donation requests has just been paid. Check the requests and try again.")
+        raise BankStatementError("One of the donation requests has just been paid. Check the requests and try again.")
 
 
 async def _find_named_request(tx: Tx, name: str) -> DonationRequest:
@@ -497,18 +506,18 @@ async def _find_named_request(tx: Tx, name: str) -> DonationRequest:
             raise NotFound
         return await donation_requests.get(tx, ALL_PARTNERS, request_id)
     except NotFound:
-        raise StatementError(f"There is no donation request {name}.") from None
+        raise BankStatementError(f"There is no donation request {name}.") from None
 
 
 async def assign_line_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, assigned_by: str) -> None:
     """Reconcile a line with a donation's transfer or refund on an operator's decision.
 
-    The rules are the same. Raises NotFound, StatementError.
+    The rules are the same. Raises NotFound, BankStatementError.
     """
     line = await _lock_open_line(tx, line_id)
     payment = await bank_transfers.find_newest_transfer_payment(tx, await donations.get(tx, ALL_PARTNERS, donation_id))
     if payment is None:
-        raise StatementError("The donor of this donation did not choose to pay by bank transfer.")
+        raise BankStatementError("The donor of this donation did not choose to pay by bank transfer.")
     await _assign_line(
         tx, line, "donation" if line.movement.amount_minor > 0 else "donation_refund", payment, assigned_by
     )
@@ -519,11 +528,11 @@ async def assign_line_to_provider_payout(
 ) -> None:
     """Reconcile a line with a provider payout on an operator's decision.
 
-    Raises NotFound, StatementError.
+    Raises NotFound, BankStatementError.
     """
     line = await _lock_open_line(tx, line_id)
     if (report := await store.find_provider_payout(tx, provider, reference)) is None:
-        raise StatementError(
+        raise BankStatementError(
             f"There is no settlement report {reference} from {provider}: see Settlement reports in the console, or "
             "`almoner settlements list`."
         )
@@ -533,25 +542,27 @@ async def assign_line_to_provider_payout(
 async def assign_line_to_disbursement(tx: Tx, line_id: UUID, disbursement_id: UUID, *, assigned_by: str) -> None:
     """Reconcile a line with a disbursement, or with its return, on an operator's decision.
 
-    Raises NotFound, StatementError.
+    Raises NotFound, BankStatementError.
     """
     line = await _lock_open_line(tx, line_id)
     disbursement = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
     released = {disbursement.id} if await payment_files.is_in_released_file(tx, disbursement.id) else frozenset[UUID]()
-    await _assign_checked(tx, line, ReferencedRecords(disbursements=[disbursement], released=released), assigned_by)
+    await _assign_checked(
+        tx, line, ReferencedRecords(disbursements=[disbursement], released_disbursement_ids=released), assigned_by
+    )
 
 
 async def _assign_checked(tx: Tx, line: BankLine, named: ReferencedRecords, by: str) -> None:
     """Match a line that an operator assigned.
 
-    Amount, currency and state must fit all the same. Raises StatementError.
+    Amount, currency and state must fit all the same. Raises BankStatementError.
     """
     things = [*(one.id for one in named.provider_payouts), *(one.id for one in named.disbursements)]
     found = domain.match_movement(
         line.movement, replace(named, matched_records=await store.find_matched_records(tx, things))
     )
     if isinstance(found, UnreconciledLineReason):
-        raise StatementError(f"The line cannot be matched to this record: {found.description}")
+        raise BankStatementError(f"The line cannot be matched to this record: {found.description}")
     await _assign_line(tx, line, *found, by)
 
 
@@ -559,13 +570,13 @@ async def _assign_line(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Mat
     try:
         refused = await _apply_match(tx, line, matched_as, thing, by)
     except REFUSALS as error:
-        raise StatementError(booking_error_text(error)) from error
+        raise BankStatementError(describe_booking_error(error)) from error
     if refused is not None:
-        raise StatementError(f"The line cannot be matched to this record: {refused.description}")
+        raise BankStatementError(f"The line cannot be matched to this record: {refused.description}")
 
 
 async def dismiss_line(tx: Tx, line_id: UUID, *, note: str, dismissed_by: str) -> None:
-    """Dismiss a line that belongs to none of our records, such as a bank fee. Raises StatementError."""
+    """Dismiss a line that belongs to none of our records, such as a bank fee. Raises BankStatementError."""
     line = await _lock_open_line(tx, line_id)
     _ensure_note(note)
     await store.mark_dismissed(tx, line.id, dismissed_by, note)
@@ -574,24 +585,24 @@ async def dismiss_line(tx: Tx, line_id: UUID, *, note: str, dismissed_by: str) -
 async def reopen_line(tx: Tx, line_id: UUID, *, note: str, reopened_by: str) -> None:
     """Undo an operator's dismissal of a line, or its match to a provider payout; neither moved money.
 
-    No rule matches the line again. Raises NotFound, StatementError.
+    No rule matches the line again. Raises NotFound, BankStatementError.
     """
     line = await _lock_line(tx, line_id)
     if why := domain.reopen_blocked_reason(line.status, line.matched_as):
-        raise StatementError(why)
+        raise BankStatementError(why)
     _ensure_note(note)
     await store.reopen(tx, line.id, reopened_by, note)
 
 
 def _ensure_note(note: str) -> None:
     if not 1 <= len(note) <= domain.MAX_NOTE:
-        raise StatementError(f"The note must have 1 to {domain.MAX_NOTE} characters.")
+        raise BankStatementError(f"The note must have 1 to {domain.MAX_NOTE} characters.")
 
 
 async def _lock_open_line(tx: Tx, line_id: UUID) -> BankLine:
     line = await _lock_line(tx, line_id)
     if line.status != "open":
-        raise StatementError(f"The line is already {line.status}.")
+        raise BankStatementError(f"The line is already {line.status}.")
     return line
 
 

@@ -81,7 +81,7 @@ async def load_statement_number_and_file_count(tx: Tx, statement: BankStatement)
         statement.reference,
         first,
         last,
-        statement.sequence,
+        statement.sequence_number,
     )
     if row is not None:
         return row[0], row[1]
@@ -163,8 +163,8 @@ async def insert(
         last,
         statement.is_export,
         number_and_part[0],
-        statement.sequence,
-        statement.form,
+        statement.sequence_number,
+        statement.file_format,
         statement.rejected,
     )
     await _insert_lines(tx, statement_id, statement, lines)
@@ -198,8 +198,8 @@ async def _insert_lines(tx: Tx, statement_id: UUID, new: BankStatement, lines: S
         [one.remittance_information for one in moved],
         [one.return_reason for one in moved],
         [one.position for one in lines],
-        [one.reversal for one in moved],
-        [one.occurrence for one in lines],
+        [one.is_reversal for one in moved],
+        [one.occurrence_number for one in lines],
     )
 
 
@@ -245,7 +245,7 @@ async def find_unallocated_reason(tx: Tx, line_id: UUID) -> UnallocatedReason | 
 _MOVEMENT_OF_LINE: Final = ", ".join(f"b.{column.strip()}" for column in _MOVEMENT.split(","))
 
 
-async def load_bank_transactions_by_unallocated_payment(
+async def load_movements_by_unallocated_payment(
     tx: Tx, unallocated_payment_ids: Sequence[UUID]
 ) -> dict[UUID, BankMovement]:
     """The bank transfers by which unallocated payments arrived; not the provider payouts that contain card payments."""
@@ -282,7 +282,7 @@ async def list_page(tx: Tx, filters: LineFilters, after: UUID | None, limit: int
 
 async def count_lines(tx: Tx, filters: LineFilters, max_count: int) -> int:
     """Count matching lines, up to one more than ``max_count``."""
-    return await keyset.count_up_to(tx, "bank_statement_line", _where(filters), max_count)
+    return await keyset.count_rows_up_to(tx, "bank_statement_line", _where(filters), max_count)
 
 
 def _where(filters: LineFilters) -> SqlConditions:
@@ -402,7 +402,7 @@ async def mark_not_duplicate(tx: Tx, line: BankLine) -> None:
         line.movement.reference,
         line.movement.booked_on,
         line.movement.amount_minor,
-        line.movement.reversal,
+        line.movement.is_reversal,
     )
 
 
@@ -524,11 +524,11 @@ def _missing_provider_payout(row: Record) -> MissingProviderPayout:
 class UnreconciledCounts(NamedTuple):
     """Statement lines that wait for an operator, and provider payouts without a line."""
 
-    open_lines: int
-    provider_payouts: int
+    open_line_count: int
+    missing_provider_payout_count: int
 
 
-async def count_unreconciled(tx: Tx) -> UnreconciledCounts:
+async def count_unreconciled_lines_and_payouts(tx: Tx) -> UnreconciledCounts:
     """Count lines that wait for an operator, and provider payouts without a line."""
     row = await tx.fetchrow(
         f"select (select count(*)::int from bank_statement_line "

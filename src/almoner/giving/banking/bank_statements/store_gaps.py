@@ -29,7 +29,7 @@ async def list_statement_gaps(tx: Tx, limit: int, after: tuple[datetime, UUID] |
     return [StatementGap(*row) for row in rows]
 
 
-async def find_gap(tx: Tx, statement_id: UUID) -> StatementGap | None:
+async def find_statement_gap(tx: Tx, statement_id: UUID) -> StatementGap | None:
     """Find one gap."""
     row = await tx.fetchrow(f"{_GAPS} where id = $1", statement_id)
     return StatementGap(*row) if row else None

@@ -98,7 +98,7 @@ class PaymentFile:
     id: UUID
     message_id: str
     total: Money
-    payments: int
+    payment_count: int
     single_release_limit: Money
     execution_date: date
     sha256: bytes
@@ -122,20 +122,20 @@ class RecordedStatusReport:
     """An imported status report, with the number of payments for each outcome."""
 
     message_id: str
-    accepted: int
-    paid: int
-    rejected: int
+    accepted_count: int
+    paid_count: int
+    rejected_count: int
     recorded_by: str
     recorded_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmationRequirement:
+class DisbursementConfirmationRequirement:
     """How many operators must confirm that the bank paid a sent disbursement: 0 if its released file is enough."""
 
     disbursement: Disbursement
     fingerprint: bytes
-    operators_required: Literal[0, 1, 2]
+    required_operator_count: Literal[0, 1, 2]
     single_approval_limit_minor: int
 
 
@@ -152,8 +152,8 @@ class GroupStatus:
     """The bank's status for a whole file or batch."""
 
     status: BankStatus | None
-    payments: str | None
-    total: Decimal | None
+    transaction_count_text: str | None
+    control_sum: Decimal | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class TransactionStatus:
     """The bank's status for one payment."""
 
     end_to_end_id: str
-    batch: str
+    batch_id: str
     currency: str | None
     amount: Decimal | None
     status: BankStatus | None
@@ -187,7 +187,7 @@ class StatusReport:
 class RequestedTransfer:
     """A payment as we ordered it."""
 
-    batch: str
+    batch_id: str
     money: Money
 
 
@@ -195,7 +195,7 @@ class RequestedTransfer:
 class ReleasedFileTransfer:
     """A payment of a released file. ``was_returned``: it was rejected or returned since."""
 
-    batch: str
+    batch_id: str
     end_to_end_id: str
     money: Money
     was_returned: bool
@@ -211,7 +211,7 @@ def is_sepa_transfer(currency: str, scheme: Scheme, account_number: str) -> bool
     return currency == "EUR" and is_sepa_account(scheme, account_number)
 
 
-def batch_id(message_id: str, *, is_sepa: bool) -> str:
+def build_batch_id(message_id: str, *, is_sepa: bool) -> str:
     """The ID of a file's SEPA or non-SEPA batch."""
     return f"{message_id}-{'sepa' if is_sepa else 'other'}"
 
@@ -228,7 +228,7 @@ def match_bank_outcomes_to_transfers(
     singles = {one.end_to_end_id: one.status for one in status_report.transaction_statuses if one.status}
     batches = {name: part.status for name, part in status_report.batch_statuses if part.status}
     reported = {
-        one: singles.get(one) or batches.get(its.batch) or status_report.file_status.status
+        one: singles.get(one) or batches.get(its.batch_id) or status_report.file_status.status
         for one, its in requested_transfers.items()
     }
     return {
@@ -245,11 +245,11 @@ def _content_problems(
     if not status_report.original_message_name_id.startswith(_FORM):
         yield f"the answer is about a message {status_report.original_message_name_id[:_QUOTED]!r}, which ours is not"
     yield from _sum_problems("a file", status_report.file_status, list(requested_transfers.values()))
-    batches = {its.batch for its in requested_transfers.values()}
+    batches = {its.batch_id for its in requested_transfers.values()}
     for name, part in status_report.batch_statuses:
         if name in batches:
             yield from _sum_problems(
-                f"a batch {name!r}", part, [its for its in requested_transfers.values() if its.batch == name]
+                f"a batch {name!r}", part, [its for its in requested_transfers.values() if its.batch_id == name]
             )
         elif name not in _NOTHING:
             yield f"the file has no batch {name[:_QUOTED]!r}"
@@ -258,17 +258,19 @@ def _content_problems(
         if (ours := requested_transfers.get(one.end_to_end_id)) is None:
             yield f"no payment of the file is {named}"
             continue
-        if one.batch in batches - {ours.batch}:
-            yield f"{named} is in another batch than {one.batch!r}"
+        if one.batch_id in batches - {ours.batch_id}:
+            yield f"{named} is in another batch than {one.batch_id!r}"
         if one.amount is not None and (one.currency, one.amount) != (ours.money.currency, _control_sum([ours])):
             yield f"{named} is no payment of {one.amount!s:.{_QUOTED}} {one.currency}"
 
 
 def _sum_problems(what: str, part: GroupStatus, payments: Sequence[RequestedTransfer]) -> Iterator[str]:
-    if part.payments is not None and part.payments.lstrip("0") != str(len(payments)):
-        yield f"the answer is about {what} of {part.payments[:_QUOTED]} payments, which ours is not"
-    if part.total is not None and not (part.total.is_finite() and part.total == _control_sum(payments)):
-        yield f"the answer is about {what} of {part.total!s:.{_QUOTED}} in all, which ours is not"
+    if part.transaction_count_text is not None and part.transaction_count_text.lstrip("0") != str(len(payments)):
+        yield f"the answer is about {what} of {part.transaction_count_text[:_QUOTED]} payments, which ours is not"
+    if part.control_sum is not None and not (
+        part.control_sum.is_finite() and part.control_sum == _control_sum(payments)
+    ):
+        yield f"the answer is about {what} of {part.control_sum!s:.{_QUOTED}} in all, which ours is not"
 
 
 def _control_sum(payments: Sequence[RequestedTransfer]) -> Decimal:

@@ -34,7 +34,7 @@ class StatusReportResult:
     """
 
     file: PaymentFile
-    counts: dict[BankOutcome, int]
+    outcome_counts: dict[BankOutcome, int]
     confirmed_count: int = 0
     returned_count: int = 0
     contradicted_disbursement_ids: list[UUID] = field(default_factory=list)
@@ -58,8 +58,8 @@ async def import_status_report(
     if stated:
         async with db.write() as tx:
             if not reported.refused_disbursements:
-                await service.record_status_report(tx, file, answer, reported.counts, imported_by=imported_by)
-            await on_finished(tx, file, reported.counts)
+                await service.record_status_report(tx, file, answer, reported.outcome_counts, imported_by=imported_by)
+            await on_finished(tx, file, reported.outcome_counts)
     return reported
 
 

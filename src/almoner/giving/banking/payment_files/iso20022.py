@@ -25,7 +25,7 @@ from almoner.giving.banking.payment_files.domain import (
     PaymentFileError,
     StatusReport,
     TransactionStatus,
-    batch_id,
+    build_batch_id,
     is_sepa_transfer,
 )
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
@@ -63,7 +63,7 @@ def render_pain001(transfer_initiation: CreditTransferInitiation) -> bytes:
     document = pain.Document(cstmr_cdt_trf_initn=initiation)
     content = XmlSerializer().render(document, ns_map={None: iso20022.SPACE + _PAIN_001_VERSION}).encode()
     schema = _schema()
-    if not schema.validate(etree.fromstring(content, iso20022.safe_xml_parser())):
+    if not schema.validate(etree.fromstring(content, iso20022.build_safe_xml_parser())):
         raise PaymentFileError(f"the file would not be valid: {schema.error_log[0].message}")
     return content
 
@@ -81,7 +81,7 @@ def _batch(order: CreditTransferInitiation, sepa: bool, payments: list[CreditTra
     total = Money(sum(one.disbursement.money.minor for one in payments), own.single_release_limit.currency)
     level = pain.PaymentTypeInformation26(svc_lvl=[pain.ServiceLevel8Choice(cd="SEPA")]) if sepa else None
     return pain.PaymentInstruction30(
-        pmt_inf_id=batch_id(order.message_id, is_sepa=sepa),
+        pmt_inf_id=build_batch_id(order.message_id, is_sepa=sepa),
         pmt_mtd=pain.PaymentMethod3Code.TRF,
         btch_bookg=False,  # one booking for each, if the bank honours it
         nb_of_txs=str(len(payments)),
@@ -164,7 +164,7 @@ def _schema() -> etree.XMLSchema:
     with (
         files("almoner.giving.banking.payment_files").joinpath(f"schemas/{_PAIN_001_VERSION}.xsd").open("rb") as opened
     ):
-        return etree.XMLSchema(etree.parse(opened, iso20022.safe_xml_parser()))
+        return etree.XMLSchema(etree.parse(opened, iso20022.build_safe_xml_parser()))
 
 
 def parse_pain002(content: bytes) -> StatusReport:

@@ -15,9 +15,9 @@ from almoner.giving.banking.payment_files import domain, own_accounts_file, stor
 from almoner.giving.banking.payment_files.domain import (
     MAX_PAYMENTS,
     BankOutcome,
-    ConfirmationRequirement,
     CreditTransfer,
     CreditTransferInitiation,
+    DisbursementConfirmationRequirement,
     OwnAccount,
     PaymentFile,
     PaymentFileError,
@@ -156,7 +156,7 @@ def _new_file(tx: Tx, file_id: UUID, order: CreditTransferInitiation, content: b
         id=file_id,
         message_id=order.message_id,
         total=order.total,
-        payments=len(order.transfers),
+        payment_count=len(order.transfers),
         single_release_limit=order.own_account.single_release_limit,
         execution_date=order.execution_date,
         sha256=sha256(content).digest(),
@@ -180,17 +180,17 @@ async def get(tx: Tx, file_id: UUID) -> PaymentFile:
 
 async def get_confirmation_requirement(
     tx: Tx, disbursement_id: UUID, own_accounts: Mapping[str, OwnAccount]
-) -> ConfirmationRequirement:
+) -> DisbursementConfirmationRequirement:
     """Who must confirm that the bank paid a disbursement, which is locked. ``own_accounts``: our accounts by currency.
 
     Raises NotFound, DisbursementError.
     """
     held, seen = await disbursements.lock_and_fingerprint_sent_disbursement(tx, disbursement_id)
     if await is_in_released_file(tx, disbursement_id):
-        return ConfirmationRequirement(held, seen, 0, 0)
+        return DisbursementConfirmationRequirement(held, seen, 0, 0)
     account = own_accounts.get(held.money.currency)
     alone = account.single_release_limit.minor if account else 0
-    return ConfirmationRequirement(held, seen, 1 if held.money.minor <= alone else 2, alone)
+    return DisbursementConfirmationRequirement(held, seen, 1 if held.money.minor <= alone else 2, alone)
 
 
 async def list_transliterated_texts(tx: Tx, file_id: UUID, limit: int | None = None) -> list[TransliteratedText]:
@@ -302,7 +302,7 @@ async def list_transfers_in_released_files(tx: Tx, message_ids: Sequence[str]) -
 
 
 def _batch_name(message: str, money: Money, scheme: Scheme, shown: str) -> str:
-    return domain.batch_id(message, is_sepa=domain.is_sepa_transfer(money.currency, scheme, shown))
+    return domain.build_batch_id(message, is_sepa=domain.is_sepa_transfer(money.currency, scheme, shown))
 
 
 async def record_status_report(

@@ -42,7 +42,7 @@ async def insert(tx: Tx, payment_file: PaymentFile, transfers: Sequence[CreditTr
         payment_file.message_id,
         payment_file.total.currency,
         payment_file.total.minor,
-        payment_file.payments,
+        payment_file.payment_count,
         payment_file.single_release_limit.minor,
         payment_file.execution_date,
         payment_file.sha256,
@@ -101,7 +101,7 @@ async def list_for_operators(
 
 async def count_for_operators(tx: Tx, status: PaymentFileStatus | None, max_count: int) -> int:
     """Count files, up to one more than ``max_count``."""
-    return await keyset.count_up_to(tx, "payment_file", keyset.equality_conditions({"status": status}), max_count)
+    return await keyset.count_rows_up_to(tx, "payment_file", keyset.equality_conditions({"status": status}), max_count)
 
 
 async def find_file_id_of_disbursement(tx: Tx, disbursement_id: UUID) -> UUID | None:

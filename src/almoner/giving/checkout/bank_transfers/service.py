@@ -18,13 +18,13 @@ from almoner.platform.events import outbox
 
 async def find_awaited_transfer_payment(tx: Tx, donation: Donation) -> Payment | None:
     """The awaited bank transfer of a donation, None if it has none."""
-    payment = await payments.find_current_attempt(tx, donation.id)
+    payment = await payments.find_current_payment(tx, donation.id)
     return payment if payment is not None and payment.provider == BANK_TRANSFER and payment.is_payable else None
 
 
 async def find_newest_transfer_payment(tx: Tx, donation: Donation) -> Payment | None:
     """The newest bank transfer of a donation, awaited or not; None if it is paid otherwise."""
-    payment = await payments.find_current_attempt(tx, donation.id)
+    payment = await payments.find_current_payment(tx, donation.id)
     return payment if payment is not None and payment.provider == BANK_TRANSFER else None
 
 
@@ -60,12 +60,14 @@ async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
     return confirmed
 
 
-async def apply_to_donation(tx: Tx, unallocated_payment_id: UUID, note: str, decided_by: str) -> Donation:
+async def apply_unallocated_payment_to_donation(
+    tx: Tx, unallocated_payment_id: UUID, note: str, decided_by: str
+) -> Donation:
     """Turn an unallocated transfer into the donation it was meant for, on an operator's decision.
 
     Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
     """
-    held = await suspense.record_decision_to_apply(tx, unallocated_payment_id, note, decided_by)
+    held = await suspense.record_decision_to_apply_to_donation(tx, unallocated_payment_id, note, decided_by)
     meant = await payments.find(tx, held.payment_id) if held.payment_id else None
     if meant is not None and meant.money.currency != held.money.currency:  # whatever the reason for holding it
         raise UnallocatedPaymentError(OTHER_CURRENCY)

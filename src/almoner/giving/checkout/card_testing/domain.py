@@ -57,7 +57,7 @@ class CardTestingLimits:
     attempts_with_open_payments: int
     code_required_after_declines: int
     payment_lifetime: timedelta
-    requires_code: bool
+    may_require_code: bool
 
 
 STRICT_LIMITS: Final = CardTestingLimits(
@@ -69,7 +69,7 @@ STRICT_LIMITS: Final = CardTestingLimits(
     attempts_with_open_payments=1,
     code_required_after_declines=3,
     payment_lifetime=_TEN_MINUTES,
-    requires_code=True,
+    may_require_code=True,
 )
 LOOSE_LIMITS: Final = CardTestingLimits(
     500,
@@ -80,7 +80,7 @@ LOOSE_LIMITS: Final = CardTestingLimits(
     attempts_with_open_payments=5,
     code_required_after_declines=25_000,
     payment_lifetime=2 * DAY,
-    requires_code=False,
+    may_require_code=False,
 )
 """Limits where no real card can be tested, but partners run their own tests."""
 
@@ -89,13 +89,17 @@ LOOSE_LIMITS: Final = CardTestingLimits(
 class BrowserFingerprint:
     """Keyed hashes of a browser's network address and device cookie (None without one)."""
 
-    address: bytes
-    device: bytes | None
+    ip_address_hash: bytes
+    device_cookie_hash: bytes | None
 
     @property
     def source_hashes(self) -> list[bytes]:
         """The hashes of address and device that attempts are counted by."""
-        return [self.address] if self.device is None else [self.address, self.device]
+        return (
+            [self.ip_address_hash]
+            if self.device_cookie_hash is None
+            else [self.ip_address_hash, self.device_cookie_hash]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +110,15 @@ class SourceHistory:
     started.
     """
 
-    declines: tuple[datetime, ...]
-    open_attempts: int
+    decline_times: tuple[datetime, ...]
+    open_attempt_count: int
     blocked_until: datetime | None
     oldest_open_payment_at: datetime | None = None
 
     @property
     def used_attempt_count(self) -> int:
         """Card attempts in the last hour, including those still possible on open payments."""
-        return len(self.declines) + self.open_attempts
+        return len(self.decline_times) + self.open_attempt_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +169,11 @@ class RateLimited(PaymentBlocked):
         self.why = why
 
 
-class CodesExhausted(RateLimited):
+class EmailCodesExhausted(RateLimited):
     """No further email code is sent before ``until``."""
 
 
-class CodeCheckResult(Enum):
+class EmailCodeCheckResult(Enum):
     """The result of checking a typed code."""
 
     RIGHT = "right"
@@ -194,13 +198,13 @@ class EmailCode:
         """Whether the code may still be entered."""
         return not self.spent and self.failed_attempts < MAX_CODE_ATTEMPTS and at < self.expires_at
 
-    def check_entered_code(self, entered_code: str, expected_code: str, at: datetime) -> CodeCheckResult:
+    def check_entered_code(self, entered_code: str, expected_code: str, at: datetime) -> EmailCodeCheckResult:
         """Check an entered code; an expired one is never reported as right or wrong (H11)."""
         if not (given := extract_digits(entered_code)):
-            return CodeCheckResult.MISSING
+            return EmailCodeCheckResult.MISSING
         if not self.is_valid_at(at):
-            return CodeCheckResult.OVER
-        return CodeCheckResult.RIGHT if compare_digest(given, expected_code) else CodeCheckResult.WRONG
+            return EmailCodeCheckResult.OVER
+        return EmailCodeCheckResult.RIGHT if compare_digest(given, expected_code) else EmailCodeCheckResult.WRONG
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,9 +220,9 @@ class PaymentOutcome:
     """What the provider reports about a payment: declined cards, paid, ended."""
 
     payment_id: UUID
-    declined_attempts: int
-    paid: bool
-    ended: bool
+    declined_attempt_count: int
+    is_paid: bool
+    has_ended: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,11 +258,11 @@ def max_card_attempts(state: VelocityState, limits: CardTestingLimits, at: datet
     ]
     if full:
         raise max(full, key=lambda wait: wait.until)
-    declined = max(len(seen.declines) for seen in state.sources)
+    declined = max(len(seen.decline_times) for seen in state.sources)
     suspicious = state.code_forced or declined >= limits.code_required_after_declines or not state.device_known
-    if limits.requires_code and suspicious and not state.code_passed:
+    if limits.may_require_code and suspicious and not state.code_passed:
         raise EmailCodeRequired
-    beside_others = any(seen.open_attempts for seen in state.sources)
+    beside_others = any(seen.open_attempt_count for seen in state.sources)
     left = limits.source_attempts_per_hour - max(seen.used_attempt_count for seen in state.sources)
     return min(limits.attempts_with_open_payments if beside_others else limits.attempts_without_open_payments, left)
 
@@ -278,7 +282,7 @@ def sources_to_block(
 def is_under_attack(recent_declines: RecentDeclines, limits: CardTestingLimits) -> bool:
     """Whether a partner's declines in ten minutes indicate card testing (H7)."""
     return (
-        limits.requires_code
+        limits.may_require_code
         and recent_declines.partner_decline_count > _ALERT_DECLINES
         and recent_declines.partner_decline_count > recent_declines.partner_attempt_count * _ALERT_SHARE
     )
@@ -311,8 +315,8 @@ def _ensure_below_rate(moments: tuple[datetime, ...], window: timedelta, max_cou
 
 def _budget_exceeded(seen: SourceHistory, limits: CardTestingLimits, at: datetime) -> RateLimited:
     """The wait until the oldest decline expires or the oldest open payment is cancelled, whichever is first."""
-    waits = [RateLimited(seen.declines[0] + HOUR, RateLimitReason.DECLINED)] if seen.declines else []
-    if seen.open_attempts:
+    waits = [RateLimited(seen.decline_times[0] + HOUR, RateLimitReason.DECLINED)] if seen.decline_times else []
+    if seen.open_attempt_count:
         ends = (seen.oldest_open_payment_at or at) + limits.payment_lifetime
         # An overdue payment is still open: it is being cancelled, or its bank is processing it.
         waits.append(RateLimited(max(ends, at + MINUTE), RateLimitReason.CROWDED))

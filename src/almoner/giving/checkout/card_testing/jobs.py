@@ -38,4 +38,6 @@ async def compose_verification_code_email(
 
 
 _TEMPLATE: Final = Path(__file__).parent / "mails" / "code.html"
-notifications: Final = (NotificationDefinition(SEND_CODE, _TEMPLATE, compose_verification_code_email, retry=_SOON),)
+notifications: Final = (
+    NotificationDefinition(SEND_CODE, _TEMPLATE, compose_verification_code_email, retry_policy=_SOON),
+)

@@ -16,9 +16,9 @@ from almoner.giving.checkout.card_testing.domain import (
     MAX_CODES_PER_EMAIL,
     BrowserFingerprint,
     CardTestingLimits,
-    CodeCheckResult,
-    CodesExhausted,
     EmailCode,
+    EmailCodeCheckResult,
+    EmailCodesExhausted,
     PartnerEmailCode,
     PaymentOutcome,
     RateLimitReason,
@@ -45,9 +45,9 @@ _CONTEXT: Final = "gift-code"
 _log: Final = get_logger("almoner.giving")
 
 
-def fingerprint_browser(vault: Vault, ip_address: str, device: bytes | None) -> BrowserFingerprint:
+def fingerprint_browser(vault: Vault, ip_address: str, device_cookie: bytes | None) -> BrowserFingerprint:
     """The keyed hashes of a browser's address and device cookie."""
-    hashed = None if device is None else vault.compute_mac("brakes:device", device)
+    hashed = None if device_cookie is None else vault.compute_mac("brakes:device", device_cookie)
     return BrowserFingerprint(
         vault.compute_mac("brakes:address", domain.truncate_ipv6_address_to_network(ip_address).encode()), hashed
     )
@@ -79,7 +79,7 @@ async def record_payment_attempt(
     """Record which browser started a payment, and use up its code."""
     await store.insert_payment_attempt(tx, partner, payment_id, browser, max_card_attempts)
     if code_id is not None:
-        await store.mark_code_used(tx, code_id)
+        await store.mark_email_code_used(tx, code_id)
 
 
 async def record_payment_outcome(tx: Tx, limits: CardTestingLimits, outcome: PaymentOutcome) -> None:
@@ -91,7 +91,7 @@ async def record_payment_outcome(tx: Tx, limits: CardTestingLimits, outcome: Pay
     recent = await store.count_recent_declines(tx, partner, suspect.browser)
     if sources := domain.sources_to_block(suspect.browser, recent, limits):
         await store.block_sources(tx, sources)
-    if domain.is_under_attack(recent, limits) and await store.raise_alert(
+    if domain.is_under_attack(recent, limits) and await store.raise_card_testing_alert(
         tx, partner, recent.partner_decline_count, recent.partner_attempt_count
     ):
         reported = {
@@ -104,23 +104,23 @@ async def record_payment_outcome(tx: Tx, limits: CardTestingLimits, outcome: Pay
 
 
 async def send_email_code(tx: Tx, session_id: UUID, browser: BrowserFingerprint, email: str) -> None:
-    """Send a new code to the email address; earlier codes of the session expire. Raises CodesExhausted."""
+    """Send a new code to the email address; earlier codes of the session expire. Raises EmailCodesExhausted."""
     hashed = _email_hash(tx, email)
-    await store.lock_sources(tx, [browser.address, hashed])
-    ours, other = await store.list_email_code_send_times_by_ip_address_and_email(tx, browser.address, hashed)
+    await store.lock_sources(tx, [browser.ip_address_hash, hashed])
+    ours, other = await store.list_email_code_send_times_by_ip_address_and_email(tx, browser.ip_address_hash, hashed)
     if len(other) >= MAX_CODES_PER_EMAIL:
-        raise CodesExhausted(other[-MAX_CODES_PER_EMAIL] + HOUR, RateLimitReason.CODES)
+        raise EmailCodesExhausted(other[-MAX_CODES_PER_EMAIL] + HOUR, RateLimitReason.CODES)
     if len(ours) >= MAX_CODES_PER_ADDRESS:
-        raise CodesExhausted(ours[-MAX_CODES_PER_ADDRESS] + HOUR, RateLimitReason.CODES_CROWDED)
+        raise EmailCodesExhausted(ours[-MAX_CODES_PER_ADDRESS] + HOUR, RateLimitReason.CODES_CROWDED)
     code_id = tx.new_id()
     sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT, associated_data=code_id.bytes)
     code = EmailCode(code_id, session_id, hashed, sealed, tx.real_now + CODE_LIFETIME, 0, spent=False)
-    await store.insert_code(tx, code, browser.address)
+    await store.insert_email_code(tx, code, browser.ip_address_hash)
     await SEND_CODE.enqueue(tx, SendEmailCodeJob(code_id))
 
 
 async def ensure_email_code_sent(tx: Tx, session_id: UUID, browser: BrowserFingerprint, email: str) -> None:
-    """Send a code unless the session's current one is for this email address and valid. Raises CodesExhausted."""
+    """Send a code unless the session's current one is for this email address and valid. Raises EmailCodesExhausted."""
     code = await store.find_current_email_code(tx, session_id)
     if code is None or not code.is_valid_at(tx.real_now) or code.email != _email_hash(tx, email):
         await send_email_code(tx, session_id, browser, email)
@@ -137,20 +137,20 @@ async def is_email_verified(tx: Tx, session_id: UUID, email: str) -> bool:
     return await store.is_email_verified(tx, session_id, _email_hash(tx, email))
 
 
-async def check_email_code(tx: Tx, session_id: UUID, email: str, entered_code: str) -> CodeCheckResult:
+async def check_email_code(tx: Tx, session_id: UUID, email: str, entered_code: str) -> EmailCodeCheckResult:
     """Check a typed code. A wrong one is counted: the caller must commit."""
     code = await store.find_current_email_code_for_update(tx, session_id)
     if code is None or code.email != _email_hash(tx, email):
-        return CodeCheckResult.OVER
+        return EmailCodeCheckResult.OVER
     answer = code.check_entered_code(entered_code, compute_email_code(tx, code.id), tx.real_now)
-    if answer in (CodeCheckResult.RIGHT, CodeCheckResult.WRONG):
-        await store.record_code_attempt(tx, code.id, correct=answer is CodeCheckResult.RIGHT)
+    if answer in (EmailCodeCheckResult.RIGHT, EmailCodeCheckResult.WRONG):
+        await store.record_email_code_attempt(tx, code.id, is_correct=answer is EmailCodeCheckResult.RIGHT)
     return answer
 
 
 async def find_valid_email_code_and_recipient(tx: Tx, code_id: UUID) -> tuple[PartnerEmailCode, str] | None:
     """A valid code to be sent, with its decrypted email address."""
-    sent = await store.find_code(tx, code_id)
+    sent = await store.find_email_code(tx, code_id)
     if sent is None or not sent.code.is_valid_at(tx.real_now):
         return None
     return sent, tx.vault.decrypt(sent.code.recipient, context=_CONTEXT, associated_data=code_id.bytes).decode()

@@ -71,30 +71,30 @@ async def load_velocity_state_and_code(
     session_id: UUID,
     browser: BrowserFingerprint,
     email_hash: bytes,
-    max_hourly_and_daily_attempts: tuple[int, int],
+    max_hourly_and_daily_payments: tuple[int, int],
 ) -> tuple[VelocityState, UUID | None]:
     """Load what the decision about a new payment depends on, and the code that was entered."""
     row = await tx.fetchrow(
         VELOCITY_STATE,
-        browser.address,
-        browser.device,
+        browser.ip_address_hash,
+        browser.device_cookie_hash,
         partner.id,
         session_id,
         tx.real_now,
         tx.real_now - HOUR,
         tx.real_now - DAY,
-        *max_hourly_and_daily_attempts,
+        *max_hourly_and_daily_payments,
         email_hash,
     )
     assert row is not None, "a select without a table has one row"
     seen = [_source_history(row, "")]
-    if browser.device is not None:
+    if browser.device_cookie_hash is not None:
         seen.append(_source_history(row, "device_"))
     sight = VelocityState(
         tuple(seen),
         tuple(row["begun"] or ()),
         tuple(row["device_begun"] or ()),
-        browser.device is not None,
+        browser.device_cookie_hash is not None,
         row["forced"],
         row["passed"] is not None,
     )
@@ -118,8 +118,8 @@ async def insert_payment_attempt(
         """,
         partner.id,
         payment_id,
-        browser.address,
-        browser.device,
+        browser.ip_address_hash,
+        browser.device_cookie_hash,
         max_card_attempts,
         tx.real_now,
     )
@@ -146,9 +146,9 @@ async def record_outcome_and_find_card_testing_suspect(
         select partner_id, address_hash, device_hash from attempt where declined < $2
         """,
         payment_outcome.payment_id,
-        payment_outcome.declined_attempts,
-        payment_outcome.paid,
-        payment_outcome.ended,
+        payment_outcome.declined_attempt_count,
+        payment_outcome.is_paid,
+        payment_outcome.has_ended,
         tx.real_now,
     )
     return (
@@ -168,8 +168,8 @@ async def count_recent_declines(tx: Tx, partner: Partner, browser: BrowserFinger
                (select count(*) from card_attempt where partner_id = $1 and paid and ended_at > $5) as payments
         """,
         partner.id,
-        browser.address,
-        browser.device,
+        browser.ip_address_hash,
+        browser.device_cookie_hash,
         tx.real_now - HOUR,
         tx.real_now - ALERT_WINDOW,
     )
@@ -190,7 +190,7 @@ async def block_sources(tx: Tx, sources: Sequence[bytes]) -> None:
     )
 
 
-async def raise_alert(tx: Tx, partner: Partner, decline_count: int, attempt_count: int) -> bool:
+async def raise_card_testing_alert(tx: Tx, partner: Partner, decline_count: int, attempt_count: int) -> bool:
     """Require a code from all donors of the partner for a while (H7); False if an alert was active."""
     return bool(
         await tx.fetchval(
@@ -239,7 +239,7 @@ async def list_email_code_send_times_by_ip_address_and_email(
     return list(row["ours"] or ()), list(row["theirs"] or ())
 
 
-async def insert_code(tx: Tx, code: EmailCode, address_hash: bytes) -> None:
+async def insert_email_code(tx: Tx, code: EmailCode, address_hash: bytes) -> None:
     """Store a code to send; only the newest code of a session is valid."""
     await tx.execute(
         """
@@ -306,7 +306,7 @@ async def find_current_email_code_for_update(tx: Tx, session_id: UUID) -> EmailC
 
 
 @across_partners("link")
-async def find_code(tx: Tx, code_id: UUID) -> PartnerEmailCode | None:
+async def find_email_code(tx: Tx, code_id: UUID) -> PartnerEmailCode | None:
     """A code to send, with its session."""
     row = await tx.fetchrow(
         f"""
@@ -318,7 +318,7 @@ async def find_code(tx: Tx, code_id: UUID) -> PartnerEmailCode | None:
     return None if row is None else PartnerEmailCode(EmailCode(*row[:7]), row["partner_id"])
 
 
-async def record_code_attempt(tx: Tx, code_id: UUID, *, correct: bool) -> None:
+async def record_email_code_attempt(tx: Tx, code_id: UUID, *, is_correct: bool) -> None:
     """Record a right or wrong attempt to enter a locked code."""
     await tx.execute(
         """
@@ -327,12 +327,12 @@ async def record_code_attempt(tx: Tx, code_id: UUID, *, correct: bool) -> None:
         where id = $1
         """,
         code_id,
-        correct,
+        is_correct,
         tx.real_now,
     )
 
 
-async def mark_code_used(tx: Tx, code_id: UUID) -> None:
+async def mark_email_code_used(tx: Tx, code_id: UUID) -> None:
     """Mark a code as used for a payment."""
     await tx.execute("update donation_email_code set used_at = $2 where id = $1", code_id, tx.real_now)
 

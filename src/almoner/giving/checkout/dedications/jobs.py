@@ -56,7 +56,7 @@ notifications: Final = (
         SEND,
         Path(__file__).parent / "mails" / "dedication.html",
         compose_dedication_email,
-        retry=RETRY_FOR_HOURS,
-        record=delete_recipient_after_delivery,
+        retry_policy=RETRY_FOR_HOURS,
+        record_delivery_result=delete_recipient_after_delivery,
     ),
 )

@@ -71,8 +71,8 @@ class DonationRequest:
     status: DonationRequestStatus
     reference: str
     cutoff_at: datetime
-    adding_donations: bool
-    allocation_pending: bool
+    is_adding_donations: bool
+    is_allocation_pending: bool
     created_at: datetime
     due_at: datetime
 
@@ -97,7 +97,7 @@ class DonationRequestPayment:
     status: RequestPaymentStatus
     received_at: datetime
     recorded_by: str
-    applied_from: UUID | None = None
+    overpaid_payment_id: UUID | None = None
 
     @property
     def overpaid_minor(self) -> int:
@@ -124,7 +124,7 @@ def period_end_of(period: Period, now: datetime) -> datetime:
     return period_start_of(period, started + days * _DAY)
 
 
-def minimum_request_minor(account: PartnerAccount, currency: str) -> int:
+def minimum_request_amount_minor(account: PartnerAccount, currency: str) -> int:
     """The minimum amount to invoice, in minor units; less waits for the next period."""
     return max(1, account.request_minimum_multiple * donation_amounts_for(currency).minimum)
 
@@ -143,8 +143,8 @@ def new_request(
         status="OPEN",
         reference=payment_reference(request_id),
         cutoff_at=cutoff_at,
-        adding_donations=True,
-        allocation_pending=False,
+        is_adding_donations=True,
+        is_allocation_pending=False,
         created_at=now,
         due_at=now + due_days * _DAY,
     )

@@ -28,7 +28,7 @@ class InvoicingResult:
     """The result of an invoicing run. ``waiting_count``: partners and currencies not yet invoiced."""
 
     created_requests: list[DonationRequest] = field(default_factory=list)
-    waiting_count: int = 0
+    uninvoiced_partner_currency_count: int = 0
 
 
 OnFinished = Callable[[Tx, InvoicingResult], Awaitable[None]]
@@ -51,7 +51,7 @@ async def run_invoicing(db: Database, on_finished: OnFinished | None = None) -> 
             _log.error("request_refused", partner=str(of.partner_id), currency=of.currency, why=str(refused))
             created = []
         ran.created_requests += created
-        ran.waiting_count += not created
+        ran.uninvoiced_partner_currency_count += not created
     if on_finished is not None:
         async with db.write() as tx:
             await on_finished(tx, ran)
@@ -73,7 +73,7 @@ async def invoice_partner(
                 made, more = await service.add_due_donations_to_request(tx, partner_currency, immediately=immediately)
         except NothingToInvoice:
             break
-        if made is not None and not made.adding_donations:
+        if made is not None and not made.is_adding_donations:
             finished.append(made)
     return finished
 
@@ -100,10 +100,10 @@ async def receive_payment(
     return made
 
 
-async def apply_overpayment(
+async def apply_overpayment_to_other_request(
     db: Database,
-    payment_id: UUID,
-    request_id: UUID,
+    overpaid_payment_id: UUID,
+    target_request_id: UUID,
     *,
     note: str,
     decided_by: str,
@@ -114,7 +114,9 @@ async def apply_overpayment(
     ``on_recorded`` is called in the transaction that books it.
     """
     async with db.write() as tx:
-        _, part = await service.apply_overpayment(tx, payment_id, request_id, note=note, decided_by=decided_by)
+        _, part = await service.apply_overpayment_to_other_request(
+            tx, overpaid_payment_id, target_request_id, note=note, decided_by=decided_by
+        )
         await on_recorded(tx, part)
     await allocate_pending_payments(db, part.donation_request_id)
     return part
@@ -123,7 +125,7 @@ async def apply_overpayment(
 async def allocate_pending_payments(db: Database, request_id: UUID) -> None:
     """Receive all donations that a request's money covers, in batches."""
     async with db.read() as tx:
-        more = (await service.get(tx, ALL_PARTNERS, request_id)).allocation_pending
+        more = (await service.get(tx, ALL_PARTNERS, request_id)).is_allocation_pending
     while more:
         async with db.write() as tx:
-            more = await service.allocate_payment_batch(tx, request_id)
+            more = await service.allocate_payments_to_donation_batch(tx, request_id)

@@ -34,7 +34,7 @@ async def _allocate_next(tx: Tx) -> int:
 
     async def allocate(ids: Sequence[UUID]) -> None:
         for request_id in ids:
-            await service.allocate_payment_batch(tx, request_id)
+            await service.allocate_payments_to_donation_batch(tx, request_id)
 
     for request_id in await service.list_request_ids_awaiting_allocation(tx, _TRIED):
         if not await process_rows_returning_failures(tx, ALLOCATE, [request_id], allocate, row_key=str):

@@ -100,7 +100,7 @@ async def add_due_donations_to_request(
         )
         waiting = await donations.sum_uninvoiced_donations(tx, partner, partner_currency.currency, ends)
         if not waiting or (
-            not immediately and waiting < domain.minimum_request_minor(account, partner_currency.currency)
+            not immediately and waiting < domain.minimum_request_amount_minor(account, partner_currency.currency)
         ):
             return None, False
         await store.insert(
@@ -117,12 +117,12 @@ async def add_due_donations_to_request(
     more = full or count == limit
     collecting = more and not full
     filled = replace(
-        locked, money=locked.money + money, donation_count=locked.donation_count + count, adding_donations=collecting
+        locked, money=locked.money + money, donation_count=locked.donation_count + count, is_adding_donations=collecting
     )
-    if not filled.adding_donations:
+    if not filled.is_adding_donations:
         filled = replace(filled, due_at=tx.now + account.request_due_days * _DAY)
     await store.update_donation_totals(tx, filled)
-    if not filled.adding_donations:
+    if not filled.is_adding_donations:
         await _notify_partner(tx, account, filled)
         await outbox.emit_event(tx, partner.id, domain.CREATED, schemas.donation_request_response(tx, filled))
     return filled, more
@@ -157,7 +157,7 @@ async def receive_payment(
     if not money:
         raise DonationRequestError("the amount must be more than zero")
     locked = await _lock(tx, scope, request_id)
-    if locked.adding_donations:
+    if locked.is_adding_donations:
         raise DonationRequestError("donations are still being added to the request: try again in a moment")
     applied = domain.applied_amount_minor(locked, money)
     over = Money(money.minor - applied, money.currency)
@@ -185,12 +185,12 @@ async def _record_paid_amount(tx: Tx, donation_request: DonationRequest, paid_mi
     )
 
 
-async def allocate_payment_batch(tx: Tx, request_id: UUID) -> bool:
+async def allocate_payments_to_donation_batch(tx: Tx, request_id: UUID) -> bool:
     """Receive a batch of donations that a request's payments cover; True if there may be more."""
     locked = await _lock(tx, ALL_PARTNERS, request_id)
-    if locked.allocation_pending:
+    if locked.is_allocation_pending:
         ledger.post_at_commit(tx, await _allocate(tx, locked))
-    return (await get(tx, ALL_PARTNERS, request_id)).allocation_pending
+    return (await get(tx, ALL_PARTNERS, request_id)).is_allocation_pending
 
 
 async def _allocate(tx: Tx, donation_request: DonationRequest) -> list[LedgerTransfer]:
@@ -235,8 +235,8 @@ async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by:
     return replace(locked, status="returned")
 
 
-async def apply_overpayment(
-    tx: Tx, payment_id: UUID, request_id: UUID, *, note: str, decided_by: str
+async def apply_overpayment_to_other_request(
+    tx: Tx, overpaid_payment_id: UUID, target_request_id: UUID, *, note: str, decided_by: str
 ) -> tuple[DonationRequestPayment, DonationRequestPayment]:
     """Apply an overpayment to another request of the partner: returns the transfer and the applied part.
 
@@ -245,22 +245,30 @@ async def apply_overpayment(
     """
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise DonationRequestError(f"the note must have 1 to {domain.MAX_NOTE} characters")
-    whose = (await get(tx, ALL_PARTNERS, request_id)).partner_id
-    target = await _lock(tx, ALL_PARTNERS, request_id)  # before the transfer, as whoever receives one does
-    if (locked := await store.lock_request_payment(tx, payment_id)) is None:
+    whose = (await get(tx, ALL_PARTNERS, target_request_id)).partner_id
+    target = await _lock(tx, ALL_PARTNERS, target_request_id)  # before the transfer, as whoever receives one does
+    if (locked := await store.lock_request_payment(tx, overpaid_payment_id)) is None:
         raise NotFound
     if locked.status != "held":
         raise DonationRequestError(f"the transfer has no overpayment to decide on: it is {locked.status}")
     if (await get(tx, ALL_PARTNERS, locked.donation_request_id)).partner_id != whose:
         raise DonationRequestError("the request belongs to another partner")
-    if target.adding_donations:
+    if target.is_adding_donations:
         raise DonationRequestError("donations are still being added to the request: try again in a moment")
     over = Money(locked.overpaid_minor, locked.money.currency)
     if not (applied := domain.applied_amount_minor(target, over)):
         raise DonationRequestError("the request has no open amount in this currency")
     status: RequestPaymentStatus = "booked" if applied == over.minor else "held"
     part = DonationRequestPayment(
-        tx.new_id(), target.id, over, applied, locked.bank_reference, status, tx.now, decided_by, applied_from=locked.id
+        tx.new_id(),
+        target.id,
+        over,
+        applied,
+        locked.bank_reference,
+        status,
+        tx.now,
+        decided_by,
+        overpaid_payment_id=locked.id,
     )
     await store.close_overpayment(tx, locked, "applied", decided_by, note)
     if not await store.insert_payment(tx, part):

@@ -63,8 +63,8 @@ async def insert(tx: Tx, partner: Partner, donation_request: DonationRequest) ->
         donation_request.status,
         donation_request.reference,
         donation_request.cutoff_at,
-        donation_request.adding_donations,
-        donation_request.allocation_pending,
+        donation_request.is_adding_donations,
+        donation_request.is_allocation_pending,
         donation_request.created_at,
         donation_request.due_at,
     )
@@ -103,7 +103,7 @@ async def update_donation_totals(tx: Tx, donation_request: DonationRequest) -> N
         donation_request.id,
         donation_request.money.minor,
         donation_request.donation_count,
-        donation_request.adding_donations,
+        donation_request.is_adding_donations,
         donation_request.due_at,
     )
 
@@ -180,7 +180,7 @@ async def count_for_operators(
 ) -> int:
     """Count matching requests, up to one more than ``max_count``."""
     where = keyset.equality_conditions({"status": status, "partner_id": partner_id})
-    return await keyset.count_up_to(tx, "donation_request", where, max_count)
+    return await keyset.count_rows_up_to(tx, "donation_request", where, max_count)
 
 
 async def record_paid_amount(
@@ -244,7 +244,7 @@ async def insert_payment(tx: Tx, request_payment: DonationRequestPayment) -> boo
         request_payment.status,
         request_payment.received_at,
         request_payment.recorded_by,
-        request_payment.applied_from,
+        request_payment.overpaid_payment_id,
     )
     return made == "INSERT 0 1"
 

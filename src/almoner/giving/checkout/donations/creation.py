@@ -35,10 +35,16 @@ async def create_donation(tx: Tx, session: DonationSession, details: DonationDet
     shown = account.shares_donor_details
     covered = await _covering_declaration(tx, partner, session.user_id, session.organisation_id, details, tx.now)
     subscription_id = await donation_subscriptions.create_or_update_pending_subscription(
-        tx, session, details, None, donor_shown=shown
+        tx, session, details, None, shows_donor_in_api=shown
     )
     donation = domain.new_hosted_donation(
-        tx.new_id(), session, details, tx.now, donor_shown=shown, gift_aid_id=covered, subscription_id=subscription_id
+        tx.new_id(),
+        session,
+        details,
+        tx.now,
+        shows_donor_in_api=shown,
+        gift_aid_id=covered,
+        subscription_id=subscription_id,
     )
     created = await _insert_created(tx, donation)
     if details.dedication_email is not None:
@@ -59,11 +65,11 @@ async def find_or_recreate_donation(tx: Tx, session: DonationSession, donation: 
     if donation.status != "CANCELLED":
         raise domain.InvalidState(f"the donation is {donation.status}: it was paid otherwise")
     if covered is not None:
-        covered = await gift_aid_declarations.find_declaration_id_for_restored_donation(
+        covered = await gift_aid_declarations.find_or_create_declaration_for_recreated_donation(
             tx, Partner(donation.partner_id), donation.user_id, tx.now, covered
         )
     created = domain.new_hosted_donation(
-        tx.new_id(), session, gift, tx.now, donor_shown=donation.donor_shown, gift_aid_id=covered
+        tx.new_id(), session, gift, tx.now, shows_donor_in_api=donation.donor_shown, gift_aid_id=covered
     )
     if donation.email is None:
         created = replace(created, dedication=None)
@@ -92,7 +98,7 @@ async def _change_details(tx: Tx, session: DonationSession, known: Donation, det
     )
     former_id, shown = promised.subscription_id, promised.donor_shown
     subscription_id = await donation_subscriptions.create_or_update_pending_subscription(
-        tx, session, details, former_id, donor_shown=shown
+        tx, session, details, former_id, shows_donor_in_api=shown
     )
     chosen = replace(details, declarer=None, frequency="one_time", agreement=None, dedication_email=None)
     if (domain.donation_details_of(promised), former_id, current) != (chosen, subscription_id, covered):

@@ -58,7 +58,7 @@ async def create(tx: Tx, partner: Partner, request: DirectDonationRequest) -> Do
         request.donor,
         dict(request.metadata or {}),
         tx.now,
-        donor_shown=account.shares_donor_details,
+        shows_donor_in_api=account.shares_donor_details,
         gift_aid_id=await _gift_aid_for(tx, account, organisation, request.money.currency, named, user_id, tx.now),
     )
     await store.insert(tx, partner, created)
@@ -76,7 +76,7 @@ async def change_organisation(tx: Tx, partner: Partner, donation_id: UUID, organ
     donation = await service.get_for_update(tx, partner, donation_id)
     domain.ensure_organisation_changeable(donation)
     chosen = await _find_organisation(tx, partner, organisation_id)
-    domain.ensure_currency_receivable(donation.money.currency, chosen.donation_currencies)
+    domain.ensure_organisation_receives_currency(donation.money.currency, chosen.donation_currencies)
     account = await partners.get(tx, partner)
     covered, currency, made = donation.gift_aid_id, donation.money.currency, donation.created_at
     covered = await _gift_aid_for(tx, account, chosen, currency, covered, donation.user_id, made)
@@ -97,8 +97,8 @@ async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation:
 def _ensure_accepted(currency: str, settles: tuple[str, ...], organisation: Organisation) -> None:
     if not organisation.donation_currencies:
         raise domain.CannotAcceptDonations(organisation.donation_refusal_reason)
-    domain.ensure_settlement_currency(currency, settles)
-    domain.ensure_currency_receivable(currency, organisation.donation_currencies)
+    domain.ensure_partner_settles_in_currency(currency, settles)
+    domain.ensure_organisation_receives_currency(currency, organisation.donation_currencies)
 
 
 async def _gift_aid_for(

@@ -143,7 +143,7 @@ class DonationDetails:
 class SettledAmount:
     """The amount that arrived after the provider's fee, and when."""
 
-    at: datetime
+    settled_at: datetime
     money: Money
 
 
@@ -151,7 +151,7 @@ class SettledAmount:
 class RefundedAmount:
     """The total that was refunded to the payer, and the time of the last refund."""
 
-    at: datetime
+    last_refunded_at: datetime
     money: Money
 
 
@@ -307,8 +307,8 @@ class SessionDonation:
 
     state: CheckoutState
     donation: Donation | None
-    url: str | None
-    unpaid: bool = False
+    payment_url: str | None
+    is_reported_unpaid: bool = False
 
 
 def session_donation_of(donation: Donation | None, payment: Payment | None) -> SessionDonation:
@@ -323,9 +323,9 @@ def session_donation_of(donation: Donation | None, payment: Payment | None) -> S
         case "failed":
             return SessionDonation(CheckoutState.DECLINED, donation, None)
         case "open" if donation.status == "REQUESTED_PAYMENT" and donation.transfer_confirmed_at is not None:
-            return SessionDonation(CheckoutState.AWAITED, donation, payment.url)
+            return SessionDonation(CheckoutState.AWAITED, donation, payment.payment_page_url)
         case "starting" | "open" if donation.status == "REQUESTED_PAYMENT":
-            return SessionDonation(CheckoutState.UNDER_WAY, donation, payment.url)
+            return SessionDonation(CheckoutState.UNDER_WAY, donation, payment.payment_page_url)
         case _:
             return SessionDonation(CheckoutState.NOT_STARTED, donation, None)
 
@@ -356,7 +356,7 @@ def new_hosted_donation(
     details: DonationDetails,
     now: datetime,
     *,
-    donor_shown: bool = True,
+    shows_donor_in_api: bool = True,
     gift_aid_id: UUID | None = None,
     subscription_id: UUID | None = None,
 ) -> Donation:
@@ -382,7 +382,7 @@ def new_hosted_donation(
         cover_minor=details.cover_minor,
         message=details.message,
         gift_aid_id=gift_aid_id,
-        donor_shown=donor_shown,
+        donor_shown=shows_donor_in_api,
         subscription_id=subscription_id,
         designation=details.designation,
         giving_link_id=session.giving_link_id,
@@ -431,7 +431,7 @@ def new_direct_donation(
     metadata: Mapping[str, str],
     now: datetime,
     *,
-    donor_shown: bool,
+    shows_donor_in_api: bool,
     gift_aid_id: UUID | None,
 ) -> Donation:
     """A new direct donation, not yet invoiced."""
@@ -456,7 +456,7 @@ def new_direct_donation(
         cover_minor=0,
         message=None,
         gift_aid_id=gift_aid_id,
-        donor_shown=donor_shown,
+        donor_shown=shows_donor_in_api,
     )
 
 
@@ -476,7 +476,7 @@ def donation_details_of(donation: Donation) -> DonationDetails:
     )
 
 
-def ensure_currency_receivable(currency: str, receivable_currencies: tuple[str, ...]) -> None:
+def ensure_organisation_receives_currency(currency: str, receivable_currencies: tuple[str, ...]) -> None:
     """Check that the organisation can receive this currency.
 
     Raises CannotAcceptDonations if it receives none, WrongTargetCurrency.
@@ -487,7 +487,7 @@ def ensure_currency_receivable(currency: str, receivable_currencies: tuple[str, 
         raise WrongTargetCurrency(f"the organisation receives {', '.join(receivable_currencies)}, not {currency}")
 
 
-def ensure_settlement_currency(currency: str, settlement_currencies: tuple[str, ...]) -> None:
+def ensure_partner_settles_in_currency(currency: str, settlement_currencies: tuple[str, ...]) -> None:
     """Raises WrongPartnerCurrency unless the partner settles in this currency."""
     if currency not in settlement_currencies:
         raise WrongPartnerCurrency(f"your account settles in {', '.join(settlement_currencies)}, not {currency}")

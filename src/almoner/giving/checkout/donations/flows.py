@@ -97,7 +97,7 @@ class _PaymentFlow:
             page = f"{payment.pages_url}/{domain.REGULAR_PAGE}/{tx.ids.encode('donation', donation.id)}"
         token = f"?token={tx.vault.create_page_token(RETURN_PURPOSE, payment.id)}"
         order = PaymentRequest(
-            key=payments.build_payment_idempotency_key(tx, payment.id),
+            idempotency_key=payments.build_payment_idempotency_key(tx, payment.id),
             money=payment.money,
             description=payment.description,
             reference=payments.payment_reference(payment.id),
@@ -105,8 +105,8 @@ class _PaymentFlow:
             cancel_url=f"{page}{token}",
             callback_url=f"{payment.api_url}/callbacks/{payment.provider}",
             language=payment.language,
-            max_attempts=payment.max_attempts,
-            save_for=await self._future_use(tx, donation) if donation.subscription_id else None,
+            max_card_attempts=payment.max_card_attempts,
+            future_use_consent=await self._future_use(tx, donation) if donation.subscription_id else None,
         )
         return ProviderCall(payment.id, lambda: self._provider.create_payment(order))
 
@@ -147,13 +147,13 @@ class _PaymentFlow:
         assert saved is not None, "a plan is charged to what its first payment has saved"
         assert first is not None, "a plan references its first payment"
         charge = OffSessionCharge(
-            key=payments.build_payment_idempotency_key(tx, payment.id),
+            idempotency_key=payments.build_payment_idempotency_key(tx, payment.id),
             money=payment.money,
             description=payment.description,
             reference=payments.payment_reference(payment.id),
-            customer=saved.customer,
-            payment_method=saved.id,
-            first_payment=first.provider_payment_id or "",
+            customer_id=saved.customer_id,
+            payment_method_id=saved.id,
+            first_payment_id=first.provider_payment_id or "",
             callback_url=f"{payment.api_url}/callbacks/{payment.provider}",
             language=payment.language,
         )
@@ -171,7 +171,7 @@ class _PaymentFlow:
             return _not_made(charge, ProviderStatus.FAILED, decline, live=live)
 
     async def _find_charge(self, charge: OffSessionCharge, *, live: bool) -> ProviderPayment:
-        found = await self._provider.find_charge(charge.reference, charge.customer)
+        found = await self._provider.find_charge(charge.reference, charge.customer_id)
         return found or _not_made(charge, ProviderStatus.CANCELLED, None, live=live)
 
     def fetch(self, payment: str) -> ProviderCall:
@@ -217,7 +217,7 @@ class _StartPayment(_PaymentFlow):
         """Create the donation and its attempt; returns the next call, until there is a payment page."""
         session = await sessions.get_for_update(tx, self._session_id)
         donation = await service.find_uncancelled_by_session(tx, session.id)
-        payment = await payments.find_current_attempt(tx, donation.id) if donation else None
+        payment = await payments.find_current_payment(tx, donation.id) if donation else None
         if donation is None or payment is None or payment.status in ("failed", "cancelled"):
             return await self._attempt(tx, session)
         if not payment.is_payable or donation.transfer_confirmed_at is not None:
@@ -258,28 +258,28 @@ class _StartPayment(_PaymentFlow):
         partner = Partner(donation.partner_id)
         organisation = await organisations.get(tx, partner, donation.organisation_id)
         taken = tuple(code for code in organisation.donation_currencies if code in self._provider.currencies)
-        domain.ensure_currency_receivable(donation.money.currency, taken)
+        domain.ensure_organisation_receives_currency(donation.money.currency, taken)
         language, due, code = session.language or _DEFAULT_LANGUAGE, session.grace_ends_at(), None
         if self._browser is not None:
             admitted, code = await card_testing.check_velocity(
                 tx, self._figures, partner, session.id, self._browser, self._gift.email
             )
             allowed, due = min(allowed, admitted), min(due, tx.now + self._figures.payment_lifetime)
-        payment = await payments.create_attempt(
+        payment = await payments.create_payment_attempt(
             tx, self._provider.name, donation.id, donation.money, organisation.effective_display_name, language, allowed
         )
         if self._browser is not None:
             await card_testing.record_payment_attempt(tx, partner, payment.id, self._browser, allowed, code)
-        await service.enqueue_attempt_cancellation(tx, payment, due)
+        await service.enqueue_payment_cancellation(tx, payment, due)
         return await self.create(tx, payment, donation)
 
     async def _transfer(self, tx: Tx, session: DonationSession, donation: Donation) -> FlowDone[SessionDonation]:
         """Create a payment by bank transfer; the details are rate limited too, although no card is tried (H6)."""
         partner = Partner(donation.partner_id)
         organisation = await organisations.get(tx, partner, donation.organisation_id)
-        domain.ensure_currency_receivable(donation.money.currency, organisation.donation_currencies)
+        domain.ensure_organisation_receives_currency(donation.money.currency, organisation.donation_currencies)
         language = session.language or _DEFAULT_LANGUAGE
-        started = await payments.create_attempt(
+        started = await payments.create_payment_attempt(
             tx, BANK_TRANSFER, donation.id, donation.money, organisation.effective_display_name, language, 1
         )
         if self._browser is not None:
@@ -288,7 +288,7 @@ class _StartPayment(_PaymentFlow):
             )
             await card_testing.record_payment_attempt(tx, partner, started.id, self._browser, 1, code)
             await card_testing.record_payment_outcome(
-                tx, self._figures, PaymentOutcome(started.id, 0, paid=False, ended=True)
+                tx, self._figures, PaymentOutcome(started.id, 0, is_paid=False, has_ended=True)
             )
         page = f"{started.pages_url}/give/{tx.ids.encode('donationsession', session.id)}/transfer"
         return FlowDone(domain.session_donation_of(donation, await payments.start_bank_transfer(tx, started, page)))
@@ -333,7 +333,7 @@ class _RefreshPayment(_PaymentFlow):
         if not self._newest_asked:
             return None
         known = await service.load_session_donation(tx, self._session_id)
-        return FlowDone(replace(known, unpaid=provider_payment.status is ProviderStatus.OPEN))
+        return FlowDone(replace(known, is_reported_unpaid=provider_payment.status is ProviderStatus.OPEN))
 
 
 class _HandleWebhook(_PaymentFlow):
@@ -345,13 +345,13 @@ class _HandleWebhook(_PaymentFlow):
 
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[None]:
         """The call that fetches the webhook's payment, unless the webhook was handled before."""
-        if await payments.is_event_recorded(tx, self._provider.name, self._event):
+        if await payments.is_provider_event_recorded(tx, self._provider.name, self._event):
             return FlowDone(None)
-        return self.fetch(self._event.payment)
+        return self.fetch(self._event.payment_id)
 
     async def record_result(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> FlowDone[None]:
         """Store the webhook's ID and apply the response in one transaction; concurrent deliveries wait here."""
-        if await payments.record_event(tx, self._provider.name, self._event):
+        if await payments.record_provider_event(tx, self._provider.name, self._event):
             await self.apply_answer(tx, provider_payment)
         return FlowDone(None)
 
@@ -398,22 +398,22 @@ class _PaySubscriptionDonation(_PaymentFlow):
             raise NotFound
         subscription = await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, origin.charged_subscription_id)
         donation = await service.get_for_update(tx, ALL_PARTNERS, self._donation_id)
-        payment = await payments.find_current_attempt(tx, donation.id)
+        payment = await payments.find_current_payment(tx, donation.id)
         if donation.status != "REQUESTED_PAYMENT" or payment is None or payment.status in SETTLED_STATUSES:
             return FlowDone(None)
         if payment.is_payable:
             started = payment.provider_payment_id is not None or payment.off_session
-            return FlowDone(payment.url) if started else await self.create(tx, payment, donation)
+            return FlowDone(payment.payment_page_url) if started else await self.create(tx, payment, donation)
         partner = Partner(donation.partner_id)
         (await partners.get(tx, partner)).ensure_not_paused()
         organisation = await organisations.get(tx, partner, donation.organisation_id)
         if donation.money.currency not in organisation.donation_currencies:
             return FlowDone(None)
         donation = await service.apply_subscription_amount(tx, donation, subscription)
-        payment = await payments.create_attempt(
+        payment = await payments.create_payment_attempt(
             tx, self._provider.name, donation.id, donation.money, payment.description, payment.language, MAX_TRIES
         )
-        await service.enqueue_attempt_cancellation(tx, payment, tx.now + self._figures.payment_lifetime)
+        await service.enqueue_payment_cancellation(tx, payment, tx.now + self._figures.payment_lifetime)
         return await self.create(tx, payment, donation)
 
     async def record_result(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
@@ -460,7 +460,9 @@ def _payment_outcome(payment: Payment, provider_payment: ProviderPayment) -> Pay
         else max(provider_payment.attempts, int(provider_payment.status is ProviderStatus.FAILED))
     )
     ended = provider_payment.status in (ProviderStatus.SUCCEEDED, ProviderStatus.FAILED, ProviderStatus.CANCELLED)
-    return PaymentOutcome(payment.id, declined, paid=provider_payment.status is ProviderStatus.SUCCEEDED, ended=ended)
+    return PaymentOutcome(
+        payment.id, declined, is_paid=provider_payment.status is ProviderStatus.SUCCEEDED, has_ended=ended
+    )
 
 
 async def start_payment(
@@ -480,7 +482,7 @@ async def start_payment(
     )
 
 
-async def create_payment_page_for_subscription_date(context: PaymentContext, donation_id: UUID) -> str | None:
+async def create_due_donation_payment_url(context: PaymentContext, donation_id: UUID) -> str | None:
     """The page where the donor pays an open date of a subscription; None if it cannot be paid any more.
 
     Raises NotFound, AccountPaused, ProviderUnavailable.
@@ -553,7 +555,7 @@ async def refresh_saved_payment_method(context: PaymentContext, provider_method_
     if subscription is None or subscription.payment_method is None:
         return False
     try:
-        saved = await provider.fetch_payment_method(subscription.payment_method.customer, provider_method_id)
+        saved = await provider.fetch_payment_method(subscription.payment_method.customer_id, provider_method_id)
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
     async with context.db.write() as tx:

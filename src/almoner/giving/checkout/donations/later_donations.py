@@ -71,7 +71,7 @@ async def apply_subscription_amount(tx: Tx, donation: Donation, subscription: Do
 async def charge_off_session(tx: Tx, subscription: DonationSubscription, donation: Donation, description: str) -> None:
     """Charge a donation to the subscription's payment method, right after the commit."""
     assert subscription.provider is not None, "asked of plans that can be charged"
-    payment = await payments.create_attempt(
+    payment = await payments.create_payment_attempt(
         tx,
         subscription.provider,
         donation.id,

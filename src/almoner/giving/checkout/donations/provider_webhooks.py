@@ -44,15 +44,15 @@ def webhook_routes(
             case "setup":
                 own = handle_setup is not None and await handle_setup(event)
             case "payment_method":
-                own = await flows.refresh_saved_payment_method(context, event.payment)
+                own = await flows.refresh_saved_payment_method(context, event.payment_id)
             case _:
                 own = await flows.handle_provider_webhook(context, event)
         if not own:
             _log.info("webhook_ignored", provider=context.provider.name, notice=event.id, type=event.type)
         elif event.subject == "dispute":  # after the payment, which may have changed as well
-            await handle_dispute(event.payment)
+            await handle_dispute(event.payment_id)
         elif event.subject == "refund" and handle_refund is not None:
-            await handle_refund(event.payment, event.refund)
+            await handle_refund(event.payment_id, event.refund_id)
 
     return [Route("/callbacks/{provider}", handle_webhook, methods=["POST"])]
 

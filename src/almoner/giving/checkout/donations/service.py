@@ -137,7 +137,7 @@ async def load_session_donation(tx: Tx, session_id: UUID) -> SessionDonation:
 async def load_session_donation_and_payment(tx: Tx, session_id: UUID) -> tuple[SessionDonation, Payment | None]:
     """Like ``load_session_donation``, with the payment attempt that decides the state."""
     donation = await store.find_newest_by_session(tx, session_id)
-    payment = await payments.find_current_attempt(tx, donation.id) if donation else None
+    payment = await payments.find_current_payment(tx, donation.id) if donation else None
     return domain.session_donation_of(donation, payment), payment
 
 
@@ -156,7 +156,7 @@ async def get_session_id(tx: Tx, donation_id: UUID) -> UUID:
 async def get_unpaid_provider_payment_id(tx: Tx, partner: Partner, donation_id: UUID) -> str:
     """The provider's ID of an unpaid donation's payment. Raises NotFound, InvalidState."""
     donation = await get(tx, partner, donation_id)
-    payment = await payments.find_current_attempt(tx, donation_id) if donation.status == "REQUESTED_PAYMENT" else None
+    payment = await payments.find_current_payment(tx, donation_id) if donation.status == "REQUESTED_PAYMENT" else None
     if payment is None or not payment.is_payable or payment.provider_payment_id is None:
         raise domain.InvalidState(f"the donation is {donation.status} and has no payment that could be made")
     return payment.provider_payment_id
@@ -188,7 +188,7 @@ async def apply_provider_state(
     is_settled = payment.status in SETTLED_STATUSES
     if not is_settled and await _apply_status(tx, origin, donation, payment, provider_payment):
         return
-    if provider_payment.attempts > payment.attempts:
+    if provider_payment.attempts > payment.card_attempt_count:
         await payments.record_card_attempts(tx, payment, provider_payment.attempts)
 
 
@@ -206,7 +206,7 @@ async def _apply_status(
         case ProviderStatus.FAILED | ProviderStatus.CANCELLED if payment.is_payable:
             await _end_attempt(tx, origin, donation, payment, provider_payment)
         case ProviderStatus.OPEN | ProviderStatus.PROCESSING if payment.status == "starting":
-            await payments.update_attempt_status(tx, payment, "open", provider_payment)
+            await payments.update_payment_status(tx, payment, "open", provider_payment)
         case _:
             return False
     return True
@@ -227,7 +227,7 @@ async def _end_attempt(
     payment: Payment,
     provider_payment: ProviderPayment,
 ) -> None:
-    await payments.update_attempt_status(tx, payment, provider_payment.status.value, provider_payment)
+    await payments.update_payment_status(tx, payment, provider_payment.status.value, provider_payment)
     if isinstance(origin, DonationSubscription) and payment.off_session and provider_payment.decline is not None:
         await donation_subscriptions.record_decline(tx, origin, donation, provider_payment.decline)
 
@@ -247,7 +247,7 @@ async def _apply_payment(
     if reason is not None:
         await _record_unallocated(tx, payment.provider, provider_payment, payment, reason)
         return
-    await payments.update_attempt_status(tx, payment, "succeeded", provider_payment)
+    await payments.update_payment_status(tx, payment, "succeeded", provider_payment)
     received = await store.mark_received(tx, donation.id, payment.id)
     assert received is not None, "judged under the donation's lock"
     # A confirmed transfer has already completed the session (settled 5); so has a subscription's first donation.
@@ -307,7 +307,7 @@ async def _record_unallocated(
 ) -> None:
     """Record an unallocated payment, and alert the operators (M5, M6)."""
     if payment is not None:
-        await payments.update_attempt_status(tx, payment, "held", provider_payment)
+        await payments.update_payment_status(tx, payment, "held", provider_payment)
     if provider_payment.payment_method is not None:
         await donation_subscriptions.request_payment_method_deletion(tx, provider, provider_payment.payment_method)
     await suspense.record_unallocated_payment(tx, provider, provider_payment, payment, reason)
@@ -335,19 +335,19 @@ async def apply_unallocated_payment(
     session = await sessions.get_for_update(tx, await get_session_id(tx, source.donation_id))
     living = await store.find_uncancelled_by_session(tx, session.id)
     donation = await get_for_update(tx, ALL_PARTNERS, living.id if living else source.donation_id)
-    if await payments.list_payable_attempt_ids(tx, [donation.id]):
+    if await payments.list_payable_payment_ids(tx, [donation.id]):
         raise domain.InvalidState("the donor has begun to pay in another way: look again when that has ended")
     donation = await find_or_recreate_donation(tx, session, donation, unallocated_payment.money)
-    payment = await payments.create_attempt(
+    payment = await payments.create_payment_attempt(
         tx, source.provider, donation.id, unallocated_payment.money, source.description, source.language, 1
     )
     await payments.mark_paid(tx, payment)
     if (received := await store.mark_received(tx, donation.id, payment.id)) is None:
         raise domain.InvalidState(f"the donation is {donation.status}: it was paid otherwise")
-    await sessions.complete_or_replace_donation(tx, session, donation.id)
+    await sessions.complete_session_or_replace_donation(tx, session, donation.id)
     await emit_event(tx, domain.PAYMENT_RECEIVED, received)
     await emit_event(tx, domain.PAYMENT_SUCCESSFUL, received)
-    await mark_settled(tx, {received.id: unallocated_payment.money})
+    await mark_donations_settled(tx, {received.id: unallocated_payment.money})
     await suspense.apply_to_donation(tx, unallocated_payment, payment, received.organisation_id, note, decided_by)
     return received
 
@@ -378,7 +378,7 @@ async def cancel_subscription_donation(tx: Tx, donation_id: UUID) -> None:
 
 async def has_payment_in_progress(tx: Tx, donation_id: UUID) -> bool:
     """Whether a donation is being paid right now."""
-    return bool(await payments.list_payable_attempt_ids(tx, [donation_id]))
+    return bool(await payments.list_payable_payment_ids(tx, [donation_id]))
 
 
 async def next_cancellation_at(tx: Tx) -> datetime | None:
@@ -404,11 +404,11 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
 
 async def _enqueue_live_cancels(tx: Tx, donation_ids: list[UUID]) -> None:
     """Enqueue the cancellation of open payment attempts at the provider."""
-    live = await payments.list_payable_attempt_ids(tx, donation_ids)
+    live = await payments.list_payable_payment_ids(tx, donation_ids)
     await queue.enqueue_jobs(tx, [CANCEL_PAYMENT.build_job(CancelPaymentJob(payment_id)) for payment_id in live])
 
 
-async def enqueue_attempt_cancellation(tx: Tx, payment: Payment, due_at: datetime) -> None:
+async def enqueue_payment_cancellation(tx: Tx, payment: Payment, due_at: datetime) -> None:
     """Enqueue the cancellation of a payment attempt at a given time, if it is unpaid by then (S5, H6)."""
     await CANCEL_PAYMENT.enqueue(tx, CancelPaymentJob(payment.id), due_at=due_at)
 
@@ -425,10 +425,12 @@ async def lock_donations_by_id(tx: Tx, donation_ids: Sequence[UUID]) -> dict[UUI
     return {donation.id: donation for donation in await store_money.lock_donations(tx, donation_ids)}
 
 
-async def mark_settled(tx: Tx, net_amounts: Mapping[UUID, Money]) -> None:
+async def mark_donations_settled(tx: Tx, net_amounts_by_donation_id: Mapping[UUID, Money]) -> None:
     """Record the settled amounts of locked donations and notify partners (settled 5)."""
-    settled = await store_money.mark_settled(tx, list(net_amounts), list(net_amounts.values()))
-    if len(settled) != len(net_amounts):
+    settled = await store_money.mark_donations_settled(
+        tx, list(net_amounts_by_donation_id), list(net_amounts_by_donation_id.values())
+    )
+    if len(settled) != len(net_amounts_by_donation_id):
         raise LookupError("a donation to be settled does not wait for it")
     await _emit_all(tx, domain.SETTLED, settled)
 
@@ -512,7 +514,7 @@ async def add_donations_to_request(
 
 async def mark_direct_donations_received(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
     """Mark locked donations that the partner paid for as received and settled."""
-    received = await store_requests.mark_received(tx, donation_ids)
+    received = await store_requests.mark_direct_donations_received(tx, donation_ids)
     if len(received) != len(donation_ids):
         raise LookupError("a donation to be received does not wait for its money")
     await _emit_all(tx, domain.PAYMENT_SUCCESSFUL, received)

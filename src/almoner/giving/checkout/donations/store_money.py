@@ -23,7 +23,7 @@ async def lock_donations(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]
     return [donation_from_row(row) for row in await tx.fetch(_LOCK_DONATIONS, sorted(donation_ids))]
 
 
-async def mark_settled(tx: Tx, donation_ids: Sequence[UUID], net_amounts: Sequence[Money]) -> list[Donation]:
+async def mark_donations_settled(tx: Tx, donation_ids: Sequence[UUID], net_amounts: Sequence[Money]) -> list[Donation]:
     """Store the settled amount of each donation; skips donations that are not waiting for settlement."""
     rows = await tx.fetch(
         f"""

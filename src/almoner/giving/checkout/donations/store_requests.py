@@ -105,7 +105,7 @@ async def lock_unpaid_donations_of_request(tx: Tx, request_id: UUID, limit: int)
 
 
 @across_partners("held")
-async def mark_received(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
+async def mark_direct_donations_received(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
     """Mark locked donations as RECEIVED_PAYMENT and settled: the money is in our account."""
     rows = await tx.fetch(
         f"""

@@ -90,8 +90,8 @@ class GivingLinkRecipient:
     has an open flag.
     """
 
-    named_organisation_id: UUID
-    id: UUID
+    listed_organisation_id: UUID
+    primary_organisation_id: UUID
     can_receive_donations: bool
     currencies: tuple[str, ...]
     has_opted_out: bool
@@ -113,7 +113,7 @@ class GivingLinkOptOut:
 
     organisation_id: UUID
     reason: str
-    refused_by: str
+    recorded_by: str
     recorded_at: datetime
 
 
@@ -122,7 +122,7 @@ class FundraisingProgress:
     """The amount raised through a link in its currency, minus refunds, and the number of donors."""
 
     raised_minor: int
-    donors: int
+    donor_count: int
 
 
 def is_slug(text: str) -> bool:

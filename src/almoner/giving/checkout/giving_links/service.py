@@ -127,11 +127,11 @@ async def update(
 async def set_image(tx: Tx, partner: Partner, link_id: UUID, image: Image) -> GivingLink:
     """Set the link's image in place of an earlier one. Raises NotFound."""
     before = await get_for_update(tx, partner, link_id)
-    key = await media.insert(tx, image.content, image.media_type)
+    key = await media.insert_image(tx, image.content, image.media_type)
     changed = replace(before, image_key=key, updated_at=tx.now)
     await store.update(tx, partner, changed)
     if before.image_key is not None:
-        await media.delete(tx, before.image_key)
+        await media.delete_image(tx, before.image_key)
     return changed
 
 
@@ -203,11 +203,14 @@ async def _whom(
         if (one := tx.ids.decode("organisation", text)) is None:
             raise domain.OrganisationNotFound(_names_nothing(text))
         ids.append(one)
-    known = {one.named_organisation_id: one for one in await store.list_recipients(tx, partner, ids)}
+    known = {one.listed_organisation_id: one for one in await store.list_recipients(tx, partner, ids)}
     for text, one in zip(named, ids, strict=True):
         if one not in known:
             raise domain.OrganisationNotFound(_names_nothing(text))
-    return {"organisation_ids": tuple(dict.fromkeys(known[one].id for one in ids)), "category_id": None}
+    return {
+        "organisation_ids": tuple(dict.fromkeys(known[one].primary_organisation_id for one in ids)),
+        "category_id": None,
+    }
 
 
 async def _check_recipients(tx: Tx, partner: Partner, link: GivingLink) -> None:
@@ -216,10 +219,10 @@ async def _check_recipients(tx: Tx, partner: Partner, link: GivingLink) -> None:
     refused = [(one, one.ineligibility_reason) for one in recipients if one.ineligibility_reason is not None]
     if refused:
         raise domain.CannotAcceptDonations(
-            *(f"{tx.ids.encode('organisation', one.named_organisation_id)} {problem}" for one, problem in refused)
+            *(f"{tx.ids.encode('organisation', one.listed_organisation_id)} {problem}" for one, problem in refused)
         )
     wrong = [
-        f"body.currencies {code} is not one that {tx.ids.encode('organisation', one.named_organisation_id)} receives"
+        f"body.currencies {code} is not one that {tx.ids.encode('organisation', one.listed_organisation_id)} receives"
         for one in recipients
         for code in link.currencies
         if code not in one.currencies

@@ -211,7 +211,7 @@ async def insert_opt_out(tx: Tx, opt_out: GivingLinkOptOut) -> bool:
         """,
         opt_out.organisation_id,
         opt_out.reason,
-        opt_out.refused_by,
+        opt_out.recorded_by,
         opt_out.recorded_at,
     )
     return bool(made)

@@ -10,18 +10,18 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.giving.checkout.card_testing import service as card_testing
-from almoner.giving.checkout.card_testing.domain import CodeCheckResult, CodesExhausted
+from almoner.giving.checkout.card_testing.domain import EmailCodeCheckResult, EmailCodesExhausted
 from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails
 from almoner.giving.checkout.hosted_page import device_cookie, form_cookie
-from almoner.giving.checkout.hosted_page.pages import DonationPages, DonationSessionRequest, with_error_pages
+from almoner.giving.checkout.hosted_page.pages import DonationPages, SessionPageRequest, with_error_pages
 from almoner.giving.checkout.hosted_page.schemas import DonationForm
 from almoner.giving.checkout.hosted_page.views import FormNotice, redirect_to
 from almoner.platform.database.transactions import Database
 
 _PROBLEMS: Final = {
-    CodeCheckResult.MISSING: "give.code.problem.missing",
-    CodeCheckResult.WRONG: "give.code.problem.wrong",
-    CodeCheckResult.OVER: "give.code.problem.over",
+    EmailCodeCheckResult.MISSING: "give.code.problem.missing",
+    EmailCodeCheckResult.WRONG: "give.code.problem.wrong",
+    EmailCodeCheckResult.OVER: "give.code.problem.over",
 }
 
 
@@ -46,12 +46,12 @@ class EmailCodePages:
     async def show(self, request: Request) -> Response:
         """Show the code form; redirect to the donation form if no code is needed."""
         opened = await self._give.open_session(request)
-        typed = self._typed(opened) if isinstance(opened, DonationSessionRequest) else None
+        typed = self._typed(opened) if isinstance(opened, SessionPageRequest) else None
         if isinstance(opened, Response) or typed is None:
-            return opened if isinstance(opened, Response) else redirect_to(f"/give/{opened.session_path_id}")
+            return opened if isinstance(opened, Response) else redirect_to(f"/give/{opened.encoded_session_id}")
         async with self._db.read() as tx:
             asked = await card_testing.was_email_code_sent(tx, opened.id, typed.email)
-        response = self._page(opened, typed) if asked else redirect_to(f"/give/{opened.session_path_id}")
+        response = self._page(opened, typed) if asked else redirect_to(f"/give/{opened.encoded_session_id}")
         device_cookie.ensure_device_cookie(request, response, self._vault)
         return response
 
@@ -62,10 +62,10 @@ class EmailCodePages:
         if isinstance(opened, Response):
             return opened
         gift = opened.session_donation
-        if gift.state is CheckoutState.UNDER_WAY and gift.url is not None:
-            return redirect_to(gift.url)  # the form was sent twice, and the first code was right
+        if gift.state is CheckoutState.UNDER_WAY and gift.payment_url is not None:
+            return redirect_to(gift.payment_url)  # the form was sent twice, and the first code was right
         if (typed := self._typed(opened)) is None:
-            return redirect_to(f"/give/{opened.session_path_id}")
+            return redirect_to(f"/give/{opened.encoded_session_id}")
         posted = await self._give.read_form(opened)
         if posted is None:
             return self._page(opened, typed, status=403, notice=FormNotice("give.again", alert=True))
@@ -73,36 +73,36 @@ class EmailCodePages:
             return await self._send_again(opened, typed)
         return await self._check(opened, typed, str(posted.get("code", "")))
 
-    async def _send_again(self, opened: DonationSessionRequest, form: DonationForm) -> Response:
+    async def _send_again(self, opened: SessionPageRequest, form: DonationForm) -> Response:
         browser = device_cookie.browser_fingerprint_of(opened.request, self._vault)
         try:
             async with self._db.write() as tx:
                 await card_testing.send_email_code(tx, opened.id, browser, form.email)
-        except CodesExhausted as wait:
+        except EmailCodesExhausted as wait:
             return self._page(opened, form, status=429, notice=self.views.rate_limit_notice(wait))
         return self._page(opened, form, notice=FormNotice("give.code.sent"))
 
-    async def _check(self, opened: DonationSessionRequest, form: DonationForm, code: str) -> Response:
+    async def _check(self, opened: SessionPageRequest, form: DonationForm, code: str) -> Response:
         gift = self._give.parse_details_of_session(opened, form)
         if not isinstance(gift, DonationDetails):
-            return redirect_to(f"/give/{opened.session_path_id}")  # the form shows what has changed
+            return redirect_to(f"/give/{opened.encoded_session_id}")  # the form shows what has changed
         async with self._db.write() as tx:
             answer = await card_testing.check_email_code(tx, opened.id, form.email, code)
-        if answer is CodeCheckResult.RIGHT:
+        if answer is EmailCodeCheckResult.RIGHT:
             return await self._give.proceed_to_payment(opened, form, gift)
         return self._page(opened, form, status=422, problem=_PROBLEMS[answer])
 
-    def _typed(self, opened: DonationSessionRequest) -> DonationForm | None:
+    def _typed(self, opened: SessionPageRequest) -> DonationForm | None:
         """The form input that waits for the code; None if the session no longer accepts one."""
         state = opened.session_donation.state
-        over = opened.session_view.status != "open" or not opened.session_view.accepts_donations
+        over = opened.session_view.session_status != "open" or not opened.session_view.accepts_donations
         if over or state in (CheckoutState.PAID, CheckoutState.HELD):
             return None
-        return form_cookie.read_form_cookie(opened.request, self._vault, opened.id, opened.session_path_id)
+        return form_cookie.read_form_cookie(opened.request, self._vault, opened.id, opened.encoded_session_id)
 
     def _page(
         self,
-        opened: DonationSessionRequest,
+        opened: SessionPageRequest,
         form: DonationForm,
         *,
         status: int = 200,
@@ -112,9 +112,9 @@ class EmailCodePages:
         return self.views.email_code_page(
             opened.session_view,
             form.email,
-            action=f"/give/{opened.session_path_id}/code",
-            back_url=f"/give/{opened.session_path_id}",
-            csrf=opened.visit.csrf,
+            action=f"/give/{opened.encoded_session_id}/code",
+            back_url=f"/give/{opened.encoded_session_id}",
+            csrf=opened.link_session.csrf,
             status=status,
             problem=problem,
             notice=notice,

@@ -48,7 +48,7 @@ def read_form_cookie(request: Request, vault: Vault, session_id: UUID, cookie_na
         return None
 
 
-def clear_form(response: Response, cookie_name: str) -> None:
+def clear_form_cookie(response: Response, cookie_name: str) -> None:
     """Delete the stored form input."""
     for cookie in _cookies(cookie_name):
         _delete_cookie(response, cookie)

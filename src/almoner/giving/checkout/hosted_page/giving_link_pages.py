@@ -20,7 +20,7 @@ from almoner.giving.checkout.donations.domain import CheckoutState, DonationDeta
 from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.giving.checkout.giving_links.domain import FundraisingProgress, GivingLink, is_slug
 from almoner.giving.checkout.hosted_page import device_cookie, prefill, service
-from almoner.giving.checkout.hosted_page.pages import DonationPages, DonationSessionRequest, with_error_pages
+from almoner.giving.checkout.hosted_page.pages import DonationPages, SessionPageRequest, with_error_pages
 from almoner.giving.checkout.hosted_page.ports import CheckoutFunctions, GivingLinkDisclosures
 from almoner.giving.checkout.hosted_page.schemas import DonationForm, Problems
 from almoner.giving.checkout.hosted_page.service import SessionView
@@ -63,8 +63,8 @@ class GivingLinkRequest:
     link: GivingLink
     account: PartnerAccount
     language: str
-    issuer: str
-    path: str
+    issuer_name: str
+    page_path: str
 
     @property
     def partner(self) -> Partner:
@@ -74,10 +74,10 @@ class GivingLinkRequest:
     def page_url(self, **changed: str) -> str:
         """The page's URL with its prefilled values and some changed parameters."""
         kept = {**prefill.preserved_query_parameters(self.request.query_params), **changed}
-        return f"{self.path}?{urlencode(kept)}" if kept else self.path
+        return f"{self.page_path}?{urlencode(kept)}" if kept else self.page_path
 
 
-class LinkClosed(Exception):
+class GivingLinkClosed(Exception):
     """The link does not accept donations. ``kind``: the page to show."""
 
     def __init__(self, kind: str, name: str = "", account: PartnerAccount | None = None) -> None:
@@ -147,7 +147,7 @@ class GivingLinkPages:
                     return await self._choice(tx, opened, framed=framed)
                 giving = await self._view(tx, opened, chosen, request.query_params.get("currency"))
                 context = await self._context(tx, opened, giving, framed=framed)
-        except LinkClosed as closed:
+        except GivingLinkClosed as closed:
             return self._closed(request, closed)
         amounts = self._give.amounts_of(giving)
         language = self.views.language(giving)
@@ -178,7 +178,7 @@ class GivingLinkPages:
                 slow = FormNotice("give.wait.slow", alert=True, seconds=wait)
                 return self._form(giving, context, typed, status=429, notice=slow)
             made = await self._make_session(giving, str(form.get("reference", "")))
-        except LinkClosed as closed:
+        except GivingLinkClosed as closed:
             return self._closed(request, closed)
         return await self._proceed(request, made, typed, gift)
 
@@ -203,7 +203,7 @@ class GivingLinkPages:
         return await giving_links.find_by_slug(tx, slug) if is_slug(slug) else None
 
     async def _open(self, tx: Tx, request: Request) -> GivingLinkRequest:
-        """The link of the request's path. Raises NotFound, LinkClosed."""
+        """The link of the request's path. Raises NotFound, GivingLinkClosed."""
         if (link := await self._find(tx, request)) is None:
             raise NotFound
         partner = Partner(link.partner_id)
@@ -212,14 +212,14 @@ class GivingLinkPages:
         asked = request.query_params.get("lang") or request.headers.get("accept-language")
         request.state.language = languages.negotiate_language(asked, offered) or FALLBACK
         if not link.is_open(tx.now):
-            raise LinkClosed("link_over", account=account)
+            raise GivingLinkClosed("link_over", account=account)
         if account.is_paused:
-            raise LinkClosed("paused", account=account)
+            raise GivingLinkClosed("paused", account=account)
         issuer = await receipts.find_issuer_name(tx, partner) or account.name
         return GivingLinkRequest(request, link, account, request.state.language, issuer, request.url.path)
 
     async def _chosen(self, tx: Tx, opened: GivingLinkRequest, named: str | None) -> UUID | None:
-        """The chosen nonprofit; None if the donor still has to choose. Raises NotFound, LinkClosed."""
+        """The chosen nonprofit; None if the donor still has to choose. Raises NotFound, GivingLinkClosed."""
         link = opened.link
         wanted = self._ids.decode("organisation", named) if named else None
         if wanted is None and len(link.organisation_ids) != 1:
@@ -227,29 +227,33 @@ class GivingLinkPages:
         ids = [wanted] if link.category_id is not None and wanted is not None else list(link.organisation_ids)
         recipients = await giving_links.list_recipients(tx, opened.partner, ids)
         if wanted is not None:
-            recipients = [one for one in recipients if wanted in (one.id, one.named_organisation_id)]
+            recipients = [
+                one for one in recipients if wanted in (one.primary_organisation_id, one.listed_organisation_id)
+            ]
         if not recipients:
             raise NotFound
         found = recipients[0]
         if link.category_id is not None:
-            of = await categories.load_categories_by_organisation(tx, opened.partner, [found.id])
-            if link.category_id not in {one.id for one in of.get(found.id, [])}:
+            of = await categories.load_categories_by_organisation(tx, opened.partner, [found.primary_organisation_id])
+            if link.category_id not in {one.id for one in of.get(found.primary_organisation_id, [])}:
                 raise NotFound
         if found.ineligibility_reason is not None:
-            [name] = (await organisations.load_display_names_by_id(tx, opened.partner, [found.id])).values()
-            raise LinkClosed("closed", name, opened.account)
-        return found.id
+            [name] = (
+                await organisations.load_display_names_by_id(tx, opened.partner, [found.primary_organisation_id])
+            ).values()
+            raise GivingLinkClosed("closed", name, opened.account)
+        return found.primary_organisation_id
 
     async def _view(
         self, tx: Tx, opened: GivingLinkRequest, organisation_id: UUID, currency: str | None
     ) -> SessionView:
-        """The view of a session that the link would create. Raises LinkClosed."""
+        """The view of a session that the link would create. Raises GivingLinkClosed."""
         link = opened.link
         cause = await service.load_profile_of_organisation(tx, opened.partner, organisation_id)
-        taken = tuple(code for code in cause.receives if code in self._checkout.currencies)
+        taken = tuple(code for code in cause.receivable_currencies if code in self._checkout.currencies)
         offered = tuple(code for code in link.currencies if code in taken) if link.currencies else taken
         if not offered:
-            raise LinkClosed("closed", cause.name, opened.account)
+            raise GivingLinkClosed("closed", cause.name, opened.account)
         if currency not in offered:
             header = opened.request.headers.get("accept-language")
             currency = service.default_currency(offered, header)
@@ -271,7 +275,12 @@ class GivingLinkPages:
         )
         nothing = SessionDonation(CheckoutState.NOT_STARTED, None, None)
         return SessionView(
-            session, opened.account, "open", replace(cause, receives=offered), nothing, card_attempts_exhausted=False
+            session,
+            opened.account,
+            "open",
+            replace(cause, receivable_currencies=offered),
+            nothing,
+            card_attempts_exhausted=False,
         )
 
     async def _context(
@@ -296,7 +305,7 @@ class GivingLinkPages:
             action=f"/g/{link.slug}" + (f"?{urlencode({'lang': lang})}" if (lang := query.get("lang")) else ""),
             words=(link.title, link.text),
             partner=opened.account.name,
-            issuer=opened.issuer,
+            issuer=opened.issuer_name,
             image=f"/media/{link.image_key}" if link.image_key else None,
             preview_image=f"{self._db.deployment.base_urls.pages}/media/{image.removeprefix('/media/')}"
             if image
@@ -305,12 +314,12 @@ class GivingLinkPages:
             others=opened.page_url() if several else None,
             currencies=[
                 (code, opened.page_url(**named, currency=code))
-                for code in giving.nonprofit.receives
+                for code in giving.nonprofit.receivable_currencies
                 if code != session.currency
             ],
             goal_minor=link.goal_minor,
             raised_minor=progress.raised_minor if progress else None,
-            donors=progress.donors if progress else None,
+            donors=progress.donor_count if progress else None,
             days=formats.format_days(self._disclosures.disbursement_days, language.locale),
             notices=self.views.legal_notices(giving, language, for_regular_donations=False),
             frame_ancestors=link.allowed_origins if framed else (),
@@ -345,7 +354,9 @@ class GivingLinkPages:
     def _wait(self, request: Request) -> int | None:
         """Seconds until the client's network may submit a form again; None if it may now."""
         network = network_of_client(request.client.host) if request.client else ""
-        return self._limiter.count_call(_SENDING, network, self._db.deployment.clock.real_now().timestamp()).retry_after
+        return self._limiter.count_call(
+            _SENDING, network, self._db.deployment.clock.real_now().timestamp()
+        ).retry_after_seconds
 
     async def _make_session(self, giving: SessionView, reference: str) -> SessionView:
         """Store the session of the form."""
@@ -362,9 +373,7 @@ class GivingLinkPages:
         """Continue on the session's pages, as for a session's own link."""
         name = self._ids.encode("donationsession", giving.session.id)
         visit = link_sessions.begin_link_session(self._vault, PAGE_PURPOSE, giving.session.id, name)
-        response = await self._give.proceed_to_payment(
-            DonationSessionRequest(request, name, visit, giving), form, details
-        )
+        response = await self._give.proceed_to_payment(SessionPageRequest(request, name, visit, giving), form, details)
         visit.set_cookie(response, max_age_seconds=_COOKIE_SECONDS)
         device_cookie.ensure_device_cookie(request, response, self._vault)
         return response
@@ -378,7 +387,7 @@ class GivingLinkPages:
         else:
             found, more = await self._list_organisations_by_name(tx, opened, text), False
         allowed = await giving_links.list_recipients(tx, opened.partner, [one.id for one in found])
-        open_ids = {one.id for one in allowed if one.ineligibility_reason is None}
+        open_ids = {one.primary_organisation_id for one in allowed if one.ineligibility_reason is None}
         language = self._pages.language_for_tag(opened.language)
         searched = text or more or number > 1 or len(opened.link.organisation_ids) > _SEARCHED_FROM
         context: dict[str, Any] = {
@@ -386,7 +395,7 @@ class GivingLinkPages:
             "account": opened.account,
             "image": f"/media/{opened.link.image_key}" if opened.link.image_key else None,
             "url": self._url(opened.link),
-            "action": opened.path,
+            "action": opened.page_path,
             "carried": prefill.preserved_query_parameters(query),
             "query": text,
             "searched": searched or opened.link.category_id is not None,
@@ -416,7 +425,10 @@ class GivingLinkPages:
         assert opened.link.category_id is not None
         start = (number - 1) * _PAGE
         network = network_of_client(opened.request.client.host) if opened.request.client else ""
-        if text and self._limiter.count_call(_SEARCHING, network, tx.real_now.timestamp()).retry_after is not None:
+        if (
+            text
+            and self._limiter.count_call(_SEARCHING, network, tx.real_now.timestamp()).retry_after_seconds is not None
+        ):
             text = ""
         results = await organisations.list_donatable_organisations_in_category(
             tx, opened.partner, opened.link.category_id, text, start, _PAGE
@@ -433,7 +445,7 @@ class GivingLinkPages:
             "url": opened.page_url(organisation=self._ids.encode("organisation", one.id)),
         }
 
-    def _closed(self, request: Request, closed: LinkClosed) -> Response:
+    def _closed(self, request: Request, closed: GivingLinkClosed) -> Response:
         links = closed.account.public_links if closed.account else None
         return self._pages.render_message(
             f"give.{closed.kind}",

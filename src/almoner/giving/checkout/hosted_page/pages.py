@@ -66,12 +66,12 @@ Handler = Callable[[S, Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
-class DonationSessionRequest:
+class SessionPageRequest:
     """A request with the cookie of its donation session. ``session_path_id``: the session's ID in paths."""
 
     request: Request
-    session_path_id: str
-    visit: LinkSession
+    encoded_session_id: str
+    link_session: LinkSession
     session_view: SessionView
 
     @property
@@ -175,7 +175,7 @@ class DonationPages:
                 return self._after(opened, opened.session_donation)
             return self._form(opened, DonationForm(), status=403, notice=FormNotice("give.again", alert=True))
         giving = opened.session_view
-        if giving.status == "expired" and giving.session_donation.state is not CheckoutState.UNDER_WAY:
+        if giving.session_status == "expired" and giving.session_donation.state is not CheckoutState.UNDER_WAY:
             raise SessionExpired
         if not giving.accepts_donations:
             return await self._current_page(opened)
@@ -185,19 +185,19 @@ class DonationPages:
             return self._form(opened, typed, status=422, problems=gift)
         return await self.proceed_to_payment(opened, typed, gift)
 
-    async def read_form(self, opened: DonationSessionRequest) -> FormData | None:
+    async def read_form(self, session_request: SessionPageRequest) -> FormData | None:
         """The posted form; None without a valid CSRF token (H2)."""
-        form = await forms.read_form(opened.request)
-        ours = link_sessions.is_same_origin(opened.request, self._origin) and opened.visit.matches_csrf_token(
-            form.get(CSRF_FIELD)
-        )
+        form = await forms.read_form(session_request.request)
+        ours = link_sessions.is_same_origin(
+            session_request.request, self._origin
+        ) and session_request.link_session.matches_csrf_token(form.get(CSRF_FIELD))
         return form if ours else None
 
     def parse_details_of_session(
-        self, opened: DonationSessionRequest, form: DonationForm
+        self, session_request: SessionPageRequest, form: DonationForm
     ) -> DonationDetails | Problems:
         """The donation details in the form, or its problems."""
-        return self.parse_details(opened.session_view, form)
+        return self.parse_details(session_request.session_view, form)
 
     def parse_details(self, view: SessionView, form: DonationForm) -> DonationDetails | Problems:
         """The donation details in a form for this view, with what the donor agreed to, or the form's problems."""
@@ -218,38 +218,52 @@ class DonationPages:
         return replace(gift, agreement=agreed)
 
     async def proceed_to_payment(
-        self, opened: DonationSessionRequest, form: DonationForm, details: DonationDetails
+        self, session_request: SessionPageRequest, form: DonationForm, details: DonationDetails
     ) -> Response:
         """Redirect to the provider, to the email code page, or back with a wait notice (H6)."""
-        if not opened.session_view.accepts_donations:
-            return await self._current_page(opened)
-        browser = device_cookie.browser_fingerprint_of(opened.request, self._vault)
+        if not session_request.session_view.accepts_donations:
+            return await self._current_page(session_request)
+        browser = device_cookie.browser_fingerprint_of(session_request.request, self._vault)
         try:
-            asks, code_sent = await self._another_plan(opened, form, details, browser)
+            asks, code_sent = await self._another_plan(session_request, form, details, browser)
             if asks:
-                response = self._form(opened, form, status=422, problems={"another": "give.problem.another.missing"})
+                response = self._form(
+                    session_request, form, status=422, problems={"another": "give.problem.another.missing"}
+                )
                 form_cookie.set_form_cookie(
-                    response, self._vault, opened.id, opened.session_path_id, form, max_age_seconds=_FORM_COOKIE_SECONDS
+                    response,
+                    self._vault,
+                    session_request.id,
+                    session_request.encoded_session_id,
+                    form,
+                    max_age_seconds=_FORM_COOKIE_SECONDS,
                 )
                 return response
-            started = None if code_sent else await self._begin(opened, form, details, browser)
+            started = None if code_sent else await self._begin(session_request, form, details, browser)
         except ServiceUnavailable:
-            return self._form(opened, form, status=503, notice=FormNotice("give.busy", alert=True))
+            return self._form(session_request, form, status=503, notice=FormNotice("give.busy", alert=True))
         except (CannotAcceptDonations, WrongTargetCurrency):  # since the form was read; the page says what is so now
-            return redirect_to(f"/give/{opened.session_path_id}")
+            return redirect_to(f"/give/{session_request.encoded_session_id}")
         except RateLimited as wait:
-            response = self._form(opened, form, status=429, notice=self.views.rate_limit_notice(wait))
+            response = self._form(session_request, form, status=429, notice=self.views.rate_limit_notice(wait))
         else:
-            if started is not None and started.url is None:
-                return self._after(opened, started)
-            response = redirect_to(f"/give/{opened.session_path_id}/code" if started is None else str(started.url))
+            if started is not None and started.payment_url is None:
+                return self._after(session_request, started)
+            response = redirect_to(
+                f"/give/{session_request.encoded_session_id}/code" if started is None else str(started.payment_url)
+            )
         form_cookie.set_form_cookie(
-            response, self._vault, opened.id, opened.session_path_id, form, max_age_seconds=_FORM_COOKIE_SECONDS
+            response,
+            self._vault,
+            session_request.id,
+            session_request.encoded_session_id,
+            form,
+            max_age_seconds=_FORM_COOKIE_SECONDS,
         )
         return response
 
     async def _another_plan(
-        self, opened: DonationSessionRequest, form: DonationForm, details: DonationDetails, browser: BrowserFingerprint
+        self, opened: SessionPageRequest, form: DonationForm, details: DonationDetails, browser: BrowserFingerprint
     ) -> tuple[bool, bool]:
         """Whether to ask the donor about a second subscription for the nonprofit, and whether a code was sent instead.
 
@@ -266,7 +280,7 @@ class DonationPages:
             return False, True
 
     async def _begin(
-        self, opened: DonationSessionRequest, form: DonationForm, details: DonationDetails, browser: BrowserFingerprint
+        self, opened: SessionPageRequest, form: DonationForm, details: DonationDetails, browser: BrowserFingerprint
     ) -> SessionDonation | None:
         """Start the payment; None if a code was sent instead. Raises RateLimited, ServiceUnavailable."""
         by_bank = form.way == TRANSFER and details.money.currency in self._checkout.own_bank_accounts
@@ -298,7 +312,7 @@ class DonationPages:
                 return self._waiting(request, giving, gift)
         if visit is None:
             return await self._reported(request, replace(giving, session_donation=gift))
-        return self._after(DonationSessionRequest(request, name, visit, giving), gift)
+        return self._after(SessionPageRequest(request, name, visit, giving), gift)
 
     @with_error_pages
     async def show_thanks(self, request: Request) -> Response:
@@ -311,9 +325,9 @@ class DonationPages:
             return opened
         donation = opened.session_donation.donation
         if opened.session_donation.state is not CheckoutState.PAID or donation is None:
-            return redirect_to(f"/give/{opened.session_path_id}")
+            return redirect_to(f"/give/{opened.encoded_session_id}")
         received_at = await self._received_at(donation)
-        form = ReceiptEmailForm(f"/give/{opened.session_path_id}/thanks", opened.visit.csrf)
+        form = ReceiptEmailForm(f"/give/{opened.encoded_session_id}/thanks", opened.link_session.csrf)
         if request.method == "GET":
             return self.views.thanks_page(opened.session_view, donation, received_at, form)
         if (posted := await self.read_form(opened)) is None:
@@ -326,11 +340,11 @@ class DonationPages:
             await donations.correct_receipt_email(tx, donation.id, typed)
         return redirect_to(form.action)
 
-    async def open_session(self, request: Request) -> DonationSessionRequest | Response:
+    async def open_session(self, request: Request) -> SessionPageRequest | Response:
         """The opened session of the path, for a browser with its cookie."""
         session_id, name, visit = self._visited(request)
         if visit is not None:
-            return DonationSessionRequest(request, name, visit, await self._load(request, session_id))
+            return SessionPageRequest(request, name, visit, await self._load(request, session_id))
         if await self._returned(request, session_id) is not None:
             return redirect_to(_retry_address(request))
         return self.views.message_page(request, "cookieless", 403, "link")
@@ -361,7 +375,7 @@ class DonationPages:
         giving = service.with_default_language_and_currency(
             found, request.headers.get("accept-language"), self._pages.catalogues
         )
-        if undecided and found.status == "open" and not link_sessions.is_speculative_request(request):
+        if undecided and found.session_status == "open" and not link_sessions.is_speculative_request(request):
             async with self._db.write() as tx:
                 giving = await service.store_language_and_currency(tx, giving)
         request.state.language = giving.session.language  # later errors are shown in this language
@@ -381,11 +395,15 @@ class DonationPages:
                 return await self._held(giving)
             case CheckoutState.AWAITED:
                 return self.views.transfer_pending_page(giving, donation, _retry_address(request))
-            case CheckoutState.UNDER_WAY if not giving.session_donation.unpaid:
+            case CheckoutState.UNDER_WAY if not giving.session_donation.is_reported_unpaid:
                 return self._waiting(request, giving, giving.session_donation)
             case _:
                 return self.views.payment_pending_page(
-                    giving, donation, _retry_address(request), giving.session_donation.url, provider_reports_unpaid=True
+                    giving,
+                    donation,
+                    _retry_address(request),
+                    giving.session_donation.payment_url,
+                    provider_reports_unpaid=True,
                 )
 
     async def _received_at(self, donation: Donation) -> datetime:
@@ -396,33 +414,33 @@ class DonationPages:
         session = giving.session
         return session.success_url_with_session_id(self._db.deployment.ids.encode("donationsession", session.id))
 
-    def _after(self, opened: DonationSessionRequest, gift: SessionDonation) -> Response:
+    def _after(self, opened: SessionPageRequest, gift: SessionDonation) -> Response:
         """The page for a donor who returns from the provider."""
         match gift.state:
             case CheckoutState.PAID:
                 response = redirect_to(
-                    self._success_url(opened.session_view) or f"/give/{opened.session_path_id}/thanks"
+                    self._success_url(opened.session_view) or f"/give/{opened.encoded_session_id}/thanks"
                 )
-                form_cookie.clear_form(response, opened.session_path_id)
+                form_cookie.clear_form_cookie(response, opened.encoded_session_id)
                 return response
             case CheckoutState.AWAITED:
-                return redirect_to(f"/give/{opened.session_path_id}/transfer")
+                return redirect_to(f"/give/{opened.encoded_session_id}/transfer")
             case CheckoutState.UNDER_WAY:
                 return self._waiting(opened.request, opened.session_view, gift)
             case _:
-                return redirect_to(f"/give/{opened.session_path_id}")
+                return redirect_to(f"/give/{opened.encoded_session_id}")
 
-    async def _current_page(self, opened: DonationSessionRequest) -> Response:
+    async def _current_page(self, opened: SessionPageRequest) -> Response:
         """The page that the session's state calls for."""
         if "token" in opened.request.query_params:  # remove the provider's parameters from the URL (H1)
-            return redirect_to(f"/give/{opened.session_path_id}")
+            return redirect_to(f"/give/{opened.encoded_session_id}")
         if (ended := await self._ended_page(opened)) is not None:
             return ended
         giving, state = opened.session_view, opened.session_donation.state
         if not giving.accepts_donations and state is not CheckoutState.UNDER_WAY:
             return self.views.closed_page(giving)
         typed = (
-            form_cookie.read_form_cookie(opened.request, self._vault, opened.id, opened.session_path_id)
+            form_cookie.read_form_cookie(opened.request, self._vault, opened.id, opened.encoded_session_id)
             or DonationForm()
         )
         match state:
@@ -435,20 +453,20 @@ class DonationPages:
             case _:
                 return self._form(opened, typed)
 
-    async def _ended_page(self, opened: DonationSessionRequest) -> Response | None:
+    async def _ended_page(self, opened: SessionPageRequest) -> Response | None:
         """The page of a session that takes no further form; None if it may take one."""
         giving, gift = opened.session_view, opened.session_donation
         if gift.state is CheckoutState.AWAITED:
-            return redirect_to(f"/give/{opened.session_path_id}/transfer")
+            return redirect_to(f"/give/{opened.encoded_session_id}/transfer")
         if gift.state is CheckoutState.HELD:
             return await self._held(giving)
-        if giving.status == "completed" and gift.state is CheckoutState.NOT_STARTED:
+        if giving.session_status == "completed" and gift.state is CheckoutState.NOT_STARTED:
             return self.views.session_message_page(giving, "lapsed", 410, "clock")
-        if giving.status == "expired":
+        if giving.session_status == "expired":
             if gift.state is CheckoutState.UNDER_WAY and self._in_grace(giving):
                 return self._waiting(opened.request, giving, gift)
             return self.views.session_message_page(giving, "expired", 410, "clock")
-        if gift.state is CheckoutState.PAID or giving.status == "completed":
+        if gift.state is CheckoutState.PAID or giving.session_status == "completed":
             return self.views.session_message_page(giving, "used", 410, "heart")
         return None
 
@@ -461,26 +479,26 @@ class DonationPages:
             )
         return self.views.session_message_page(giving, "transfer_held" if by_bank else "held", 200, "info")
 
-    async def _started(self, opened: DonationSessionRequest, form: DonationForm) -> Response:
+    async def _started(self, opened: SessionPageRequest, form: DonationForm) -> Response:
         """The form for a started payment; says that nothing was charged only if the provider does."""
         gift, key = opened.session_donation, "give.paying"
         if not link_sessions.is_speculative_request(opened.request):
             with suppress(ServiceUnavailable):
                 gift = await self._checkout.handle_donor_return(opened.id, None)
-                key = "give.not_paid" if gift.unpaid else key
+                key = "give.not_paid" if gift.is_reported_unpaid else key
         if gift.state is not CheckoutState.UNDER_WAY:
             return self._after(opened, gift)
         if not opened.session_view.accepts_donations:
             return (
                 self.views.closed_page(opened.session_view)
-                if gift.unpaid
+                if gift.is_reported_unpaid
                 else self._waiting(opened.request, opened.session_view, gift)
             )
-        return self._form(opened, form, notice=FormNotice(key, pay_url=gift.url))
+        return self._form(opened, form, notice=FormNotice(key, pay_url=gift.payment_url))
 
     def _form(
         self,
-        opened: DonationSessionRequest,
+        opened: SessionPageRequest,
         form: DonationForm,
         *,
         status: int = 200,
@@ -493,8 +511,8 @@ class DonationPages:
             self._checkout.fee_schedule,
             form,
             offers_transfer=(opened.session_view.session.currency or "") in self._checkout.own_bank_accounts,
-            action=f"/give/{opened.session_path_id}",
-            csrf=opened.visit.csrf,
+            action=f"/give/{opened.encoded_session_id}",
+            csrf=opened.link_session.csrf,
             status=status,
             problems=problems or {},
             notice=notice,
@@ -503,7 +521,7 @@ class DonationPages:
     def _waiting(self, request: Request, giving: SessionView, gift: SessionDonation) -> Response:
         if gift.donation is None:
             return redirect_to(f"/give/{request.path_params['id']}")
-        return self.views.payment_pending_page(giving, gift.donation, _retry_address(request), gift.url)
+        return self.views.payment_pending_page(giving, gift.donation, _retry_address(request), gift.payment_url)
 
     def _in_grace(self, giving: SessionView) -> bool:
         """Whether an attempt that was in progress at expiry may still finish (settled 5)."""

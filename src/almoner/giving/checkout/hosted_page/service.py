@@ -47,7 +47,7 @@ class NonprofitProfile:
     country_code: str
     register: str
     number: str
-    receives: tuple[str, ...]
+    receivable_currencies: tuple[str, ...]
     logo: str | None = None
     description: str = ""
 
@@ -77,7 +77,7 @@ class SessionView:
 
     session: DonationSession
     partner: PartnerAccount
-    status: str
+    session_status: str
     nonprofit: NonprofitProfile
     session_donation: SessionDonation
     card_attempts_exhausted: bool
@@ -86,7 +86,7 @@ class SessionView:
     @property
     def accepts_donations(self) -> bool:
         """Whether the nonprofit may receive the session's currency and the partner is not paused."""
-        return self.session.currency in self.nonprofit.receives and not self.partner.is_paused
+        return self.session.currency in self.nonprofit.receivable_currencies and not self.partner.is_paused
 
     @property
     def offers_gift_aid(self) -> bool:
@@ -95,7 +95,7 @@ class SessionView:
         return (
             self.session.currency == gift_aid_declarations_domain.CURRENCY
             and cause_.country_code == gift_aid_declarations_domain.COUNTRY
-            and bool(cause_.receives)
+            and bool(cause_.receivable_currencies)
             and self.session.benefits is None
         )
 
@@ -138,8 +138,8 @@ async def donor_has_regular_donation(tx: Tx, session: DonationSession, donor_ema
 
 def with_limited_currencies(view: SessionView, accepted_currencies: Collection[str]) -> SessionView:
     """The view with only the currencies that the payment provider accepts."""
-    received = tuple(code for code in view.nonprofit.receives if code in accepted_currencies)
-    return replace(view, nonprofit=replace(view.nonprofit, receives=received))
+    received = tuple(code for code in view.nonprofit.receivable_currencies if code in accepted_currencies)
+    return replace(view, nonprofit=replace(view.nonprofit, receivable_currencies=received))
 
 
 async def load_nonprofit_profile(tx: Tx, session: DonationSession) -> NonprofitProfile:
@@ -158,7 +158,7 @@ async def load_profile_of_organisation(tx: Tx, partner: Partner, organisation_id
         country_code=organisation.country_code,
         register=_register(registry.english_name, registry.code),
         number=_number(organisation),
-        receives=organisation.donation_currencies,
+        receivable_currencies=organisation.donation_currencies,
         logo=f"/media/{organisation.logo}" if organisation.logo else None,
         description=organisation.description,
     )
@@ -176,7 +176,7 @@ def with_default_language_and_currency(
     language = (
         session.language or languages.negotiate_language(accept_language, catalogues.offered_languages) or FALLBACK
     )
-    currency = session.currency or default_currency(view.nonprofit.receives, accept_language)
+    currency = session.currency or default_currency(view.nonprofit.receivable_currencies, accept_language)
     return replace(view, session=replace(session, language=language, currency=currency))
 
 

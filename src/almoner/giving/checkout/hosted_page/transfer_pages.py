@@ -7,7 +7,7 @@ from starlette.routing import Route
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.bank_transfers.domain import AwaitedTransfer
 from almoner.giving.checkout.donations.domain import CheckoutState
-from almoner.giving.checkout.hosted_page.pages import DonationPages, DonationSessionRequest, with_error_pages
+from almoner.giving.checkout.hosted_page.pages import DonationPages, SessionPageRequest, with_error_pages
 from almoner.giving.checkout.hosted_page.ports import CheckoutFunctions
 from almoner.giving.checkout.hosted_page.views import FormNotice, redirect_to
 from almoner.kit.errors import ServiceUnavailable
@@ -47,19 +47,19 @@ class TransferPages:
             return await self._page(opened, FormNotice("give.again", alert=True))
         async with self._db.write() as tx:
             await bank_transfers.confirm_transfer_sent(tx, opened.id)
-        return redirect_to(f"/give/{opened.session_path_id}/transfer")
+        return redirect_to(f"/give/{opened.encoded_session_id}/transfer")
 
-    async def _page(self, opened: DonationSessionRequest, notice: FormNotice | None = None) -> Response:
+    async def _page(self, opened: SessionPageRequest, notice: FormNotice | None = None) -> Response:
         if opened.session_donation.state is CheckoutState.PAID:
-            return redirect_to(f"/give/{opened.session_path_id}/thanks")
+            return redirect_to(f"/give/{opened.encoded_session_id}/thanks")
         if (transfer := await self._reported(opened)) is None:
-            return redirect_to(f"/give/{opened.session_path_id}")
-        action = f"/give/{opened.session_path_id}"
+            return redirect_to(f"/give/{opened.encoded_session_id}")
+        action = f"/give/{opened.encoded_session_id}"
         return self.views.transfer_instructions_page(
-            opened.session_view, transfer, action=action, csrf=opened.visit.csrf, notice=notice
+            opened.session_view, transfer, action=action, csrf=opened.link_session.csrf, notice=notice
         )
 
-    async def _reported(self, opened: DonationSessionRequest) -> AwaitedTransfer | None:
+    async def _reported(self, opened: SessionPageRequest) -> AwaitedTransfer | None:
         """The transfer to show; None if none is awaited. Raises ServiceUnavailable without an account."""
         gift = opened.session_donation
         if gift.donation is None or gift.state not in (CheckoutState.UNDER_WAY, CheckoutState.AWAITED):

@@ -201,7 +201,7 @@ class HostedPageViews:
                 one == chosen,
                 None
                 if one == "one_time"
-                else formats.format_day(recurrence.next_date(today, one, today), language.locale),
+                else formats.format_day(recurrence.next_occurrence_date(today, one, today), language.locale),
             )
             for one in offered
         ]

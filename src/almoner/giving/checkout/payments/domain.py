@@ -73,14 +73,14 @@ class Payment:
     donation_id: UUID
     provider: str
     provider_payment_id: str | None
-    url: str | None
+    payment_page_url: str | None
     status: str
     money: Money
     description: str
     language: str
-    attempts: int
+    card_attempt_count: int
     created_at: datetime
-    max_attempts: int
+    max_card_attempts: int
     pages_url: str
     api_url: str
     off_session: bool = False
@@ -113,7 +113,7 @@ class Decline:
     """Why a saved payment method was not charged. ``code``: the bank's reason; internal, never shown to donors."""
 
     action: DeclineAction
-    code: str
+    decline_code: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class SavedPaymentMethod:
     ``customer``: its owner's ID at the provider. ``expires_at``: the end of the card's last month, UTC.
     """
 
-    customer: str
+    customer_id: str
     id: str
     type: str
     brand: str
@@ -146,13 +146,13 @@ class ProviderPayment:
     """
 
     id: str
-    url: str | None
+    payment_page_url: str | None
     status: ProviderStatus
     money: Money
     reference: str
     attempts: int
-    live: bool
-    ours: bool = True
+    is_live_mode: bool
+    goes_to_our_account: bool = True
     payment_method: SavedPaymentMethod | None = None
     decline: Decline | None = None
     succeeded_at: datetime | None = None
@@ -163,10 +163,10 @@ class ProviderSetup:
     """A page on which a donor saves a payment method without paying. ``payment_method``: None until it succeeds."""
 
     id: str
-    url: str | None
+    setup_page_url: str | None
     status: ProviderStatus
     reference: str
-    live: bool
+    is_live_mode: bool
     payment_method: SavedPaymentMethod | None = None
 
 
@@ -181,10 +181,10 @@ class ProviderEvent:
 
     id: str
     type: str
-    payment: str
-    live: bool
+    payment_id: str
+    is_live_mode: bool
     subject: Literal["payment", "dispute", "refund", "setup", "payment_method"] = "payment"
-    refund: str = ""
+    refund_id: str = ""
 
 
 class DisputeStatus(StrEnum):
@@ -209,8 +209,8 @@ class ProviderDispute:
     status: DisputeStatus
     reason: str
     opened_at: datetime
-    live: bool
-    payment: str = ""
+    is_live_mode: bool
+    payment_id: str = ""
     evidence_due_at: datetime | None = None
 
 
@@ -297,9 +297,9 @@ def find_unrecognised_payment_reason(
     provider_payment: ProviderPayment, *, is_live_mode: bool
 ) -> UnallocatedReason | None:
     """Why a provider's payment is not ours (other mode or account); None if it is."""
-    if provider_payment.live is not is_live_mode:
+    if provider_payment.is_live_mode is not is_live_mode:
         return UnallocatedReason.OTHER_MODE
-    return None if provider_payment.ours else UnallocatedReason.OTHER_ACCOUNT
+    return None if provider_payment.goes_to_our_account else UnallocatedReason.OTHER_ACCOUNT
 
 
 def plausible_success_time(payment: Payment, stated_at: datetime | None, now: datetime) -> datetime | None:

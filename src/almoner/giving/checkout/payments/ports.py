@@ -26,7 +26,7 @@ class FutureUseConsent:
     """
 
     text: str
-    version: str
+    text_version: str
     email: str
 
 
@@ -38,7 +38,7 @@ class PaymentRequest:
     method is saved; None: it is not saved.
     """
 
-    key: str
+    idempotency_key: str
     money: Money
     description: str
     reference: str
@@ -46,8 +46,8 @@ class PaymentRequest:
     cancel_url: str
     callback_url: str
     language: str
-    max_attempts: int
-    save_for: FutureUseConsent | None = None
+    max_card_attempts: int
+    future_use_consent: FutureUseConsent | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,13 @@ class OffSessionCharge:
     ``customer``, ``payment_method``: as saved. ``first_payment``: the provider's payment in which the donor agreed.
     """
 
-    key: str
+    idempotency_key: str
     money: Money
     description: str
     reference: str
-    customer: str
-    payment_method: str
-    first_payment: str
+    customer_id: str
+    payment_method_id: str
+    first_payment_id: str
     callback_url: str
     language: str
 
@@ -75,11 +75,11 @@ class PaymentMethodSetupRequest:
     ``currency``: of the later charges.
     """
 
-    key: str
+    idempotency_key: str
     reference: str
     currency: str
     description: str
-    save_for: FutureUseConsent
+    future_use_consent: FutureUseConsent
     return_url: str
     cancel_url: str
     callback_url: str
@@ -103,7 +103,7 @@ class DisputeEvidence:
     ``product_description``: what the donor paid for. ``explanation``: why the payment is genuine.
     """
 
-    key: str
+    idempotency_key: str
     product_description: str | None
     explanation: str | None
     files: Sequence[ProviderEvidenceFile] = ()

@@ -15,9 +15,9 @@ from almoner.giving.checkout.payments.domain import (
 from almoner.giving.checkout.payments.store import cancel_unsent_payment as cancel_unsent_payment
 from almoner.giving.checkout.payments.store import count_card_attempts as count_card_attempts
 from almoner.giving.checkout.payments.store import find as find
-from almoner.giving.checkout.payments.store import find_current_attempt as find_current_attempt
+from almoner.giving.checkout.payments.store import find_current_payment as find_current_payment
 from almoner.giving.checkout.payments.store import list_open_payments_by_amount as list_open_payments_by_amount
-from almoner.giving.checkout.payments.store import list_payable_attempt_ids as list_payable_attempt_ids
+from almoner.giving.checkout.payments.store import list_payable_payment_ids as list_payable_payment_ids
 from almoner.giving.checkout.payments.store import mark_sent_to_provider as mark_sent_to_provider
 from almoner.kit import iso11649
 from almoner.kit.ids import decode_uuid, encode_uuid
@@ -37,7 +37,7 @@ def build_payment_idempotency_key(tx: Tx, payment_id: UUID) -> str:
     return f"{tx.deployment.environment}:payment:{encode_uuid(payment_id)}"
 
 
-async def create_attempt(
+async def create_payment_attempt(
     tx: Tx,
     provider: str,
     donation_id: UUID,
@@ -55,14 +55,14 @@ async def create_attempt(
         donation_id=donation_id,
         provider=provider,
         provider_payment_id=None,
-        url=None,
+        payment_page_url=None,
         status="starting",
         money=money,
         description=described,
         language=language,
-        attempts=0,
+        card_attempt_count=0,
         created_at=tx.now,
-        max_attempts=max_card_attempts,
+        max_card_attempts=max_card_attempts,
         pages_url=tx.base_urls.pages,
         api_url=tx.base_urls.api,
         off_session=off_session,
@@ -95,7 +95,7 @@ async def mark_paid(tx: Tx, payment: Payment) -> None:
 def _transfer_state(tx: Tx, payment: Payment, called: str, url: str | None) -> ProviderPayment:
     live = not tx.deployment.sandbox
     return ProviderPayment(
-        called, url, ProviderStatus.OPEN, payment.money, payment_reference(payment.id), payment.attempts, live
+        called, url, ProviderStatus.OPEN, payment.money, payment_reference(payment.id), payment.card_attempt_count, live
     )
 
 
@@ -125,7 +125,7 @@ async def record_card_attempts(tx: Tx, payment: Payment, attempt_count: int) -> 
     await store.record_card_attempts(tx, payment.id, attempt_count)
 
 
-async def update_attempt_status(
+async def update_payment_status(
     tx: Tx, payment: Payment, target_status: str, provider_payment: ProviderPayment
 ) -> bool:
     """Move an attempt to a new status; False if its state does not allow it."""
@@ -134,11 +134,11 @@ async def update_attempt_status(
     return await store.update_status(tx, payment.id, target_status, provider_payment, succeeded_at)
 
 
-async def record_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:
+async def record_provider_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:
     """Store a provider webhook with its effect; False if it is already stored."""
-    return await store.insert_event(tx, provider, event)
+    return await store.insert_provider_event(tx, provider, event)
 
 
-async def is_event_recorded(tx: Tx, provider: str, event: ProviderEvent) -> bool:
+async def is_provider_event_recorded(tx: Tx, provider: str, event: ProviderEvent) -> bool:
     """Whether a provider webhook was processed before."""
-    return await store.has_event(tx, provider, event.id)
+    return await store.has_provider_event(tx, provider, event.id)

@@ -54,9 +54,9 @@ async def insert(tx: Tx, payment: Payment) -> None:
         payment.money.currency,
         payment.description,
         payment.language,
-        payment.attempts,
+        payment.card_attempt_count,
         payment.created_at,
-        payment.max_attempts,
+        payment.max_card_attempts,
         payment.pages_url,
         payment.api_url,
         payment.off_session,
@@ -123,7 +123,7 @@ async def list_payments_with_provider_payment_ids(
     return [_payment(row) for row in rows]
 
 
-async def find_current_attempt(tx: Tx, donation_id: UUID) -> Payment | None:
+async def find_current_payment(tx: Tx, donation_id: UUID) -> Payment | None:
     """The attempt that decides a donation's state: unallocated money first, then the newest."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from payment where donation_id = $1 order by status = 'held' desc, id desc limit 1",
@@ -180,7 +180,7 @@ async def update_status(
             target_status,
             PAYMENT.source_states_of(target_status),
             provider_payment.id,
-            provider_payment.url,
+            provider_payment.payment_page_url,
             provider_payment.attempts,
             tx.now,
             succeeded_at,
@@ -193,7 +193,7 @@ async def record_card_attempts(tx: Tx, payment_id: UUID, attempt_count: int) -> 
     await tx.execute("update payment set attempts = $2 where id = $1 and attempts < $2", payment_id, attempt_count)
 
 
-async def list_payable_attempt_ids(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:
+async def list_payable_payment_ids(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:
     """The attempts of these donations that the donor may still pay."""
     rows = await tx.fetch(
         "select id from payment where donation_id = any($1) and status = any($2)", donation_ids, LIVE_STATUSES
@@ -201,7 +201,7 @@ async def list_payable_attempt_ids(tx: Tx, donation_ids: list[UUID]) -> list[UUI
     return [row["id"] for row in rows]
 
 
-async def insert_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:
+async def insert_provider_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:
     """Store a provider webhook; False if it is already stored."""
     return bool(
         await tx.fetchval(
@@ -212,13 +212,13 @@ async def insert_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:
             provider,
             event.id,
             event.type,
-            event.payment,
+            event.payment_id,
             tx.now,
         )
     )
 
 
-async def has_event(tx: Tx, provider: str, event_id: str) -> bool:
+async def has_provider_event(tx: Tx, provider: str, event_id: str) -> bool:
     """Whether a provider webhook is already stored."""
     return bool(
         await tx.fetchval(

@@ -158,7 +158,7 @@ class DonationSession:
 
 
 @dataclass(frozen=True, slots=True)
-class NewSession:
+class NewDonationSession:
     """A session to create, with the values for its checks.
 
     ``success_host``: the host of ``success_url``. ``currency_received_everywhere``: every organisation receives the
@@ -166,6 +166,6 @@ class NewSession:
     """
 
     session: DonationSession
-    success_host: str | None
+    success_url_host: str | None
     currency_received_everywhere: bool
-    currency_countries: tuple[str, ...]
+    countries_receiving_currency: tuple[str, ...]

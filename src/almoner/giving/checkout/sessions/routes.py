@@ -73,7 +73,7 @@ def session_creation_routes(payable_currencies: Collection[str] | None) -> Route
             tuple(body.frequencies),
             body.to_options(),
         )
-        assert call.claim is not None, "every POST with a key has a claim"
-        return await service.create(call.tx, call.claim, call.entry_context, change)
+        assert call.idempotency_claim is not None, "every POST with a key has a claim"
+        return await service.create(call.tx, call.idempotency_claim, call.audit_entry_context, change)
 
     return creating

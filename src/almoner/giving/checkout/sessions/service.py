@@ -18,7 +18,7 @@ from almoner.giving.checkout.sessions.domain import (
     DonationFrequency,
     DonationOptions,
     DonationSession,
-    NewSession,
+    NewDonationSession,
 )
 from almoner.giving.checkout.sessions.schemas import DonationSessionResponse
 from almoner.giving.checkout.sessions.store import has_open_session as has_open_session
@@ -61,7 +61,7 @@ async def create(
     """Create a session for the claim's partner, in a single statement.
 
     Raises OrganisationNotFound, PartnerUserNotFound, InvalidMetadata, CannotAcceptDonations, IncorrectParams, and what
-    ``IdempotencyClaim.raise_for_outcome`` raises.
+    ``IdempotencyClaim.raise_unless_claimed`` raises.
     """
     organisation_id, user_id, host = _parse_request(tx, session_request)
     session = DonationSession(
@@ -80,14 +80,14 @@ async def create(
         benefits=session_request.benefits,
         options=session_request.options,
     )
-    new = NewSession(
+    new = NewDonationSession(
         session, host, session_request.currency in WORLD_CURRENCIES, _countries_with(session_request.currency)
     )
     answer = schemas.session_response(tx, session)
     body = encode_envelope(answer) if claim.key_hash else b""
     entry = audit_context.build_entry_row(tx, answer.id)
     outcome = await store.create_session_and_store_idempotent_response(tx, claim, body, entry, new)
-    claim.raise_for_outcome(tx, outcome)
+    claim.raise_unless_claimed(tx, outcome)
     if not outcome["made"]:
         _raise_refusal(outcome, session_request)
     return answer
@@ -96,7 +96,7 @@ async def create(
 async def find_success_url_problems(tx: Tx, partner: Partner, url: str) -> list[str]:
     """Why a session cannot redirect to this URL; empty if it can."""
     target = addresses.parse_target(url, ANY_PORT)
-    if target.loopback and not tx.deployment.sandbox:
+    if target.is_loopback and not tx.deployment.sandbox:
         return [_PRIVATE]
     hosts = (await partners.get(tx, partner)).redirect_hosts
     return [] if hosts is None or target.host in hosts else [_UNREGISTERED]
@@ -129,7 +129,7 @@ def _parse_request(tx: Tx, change: DonationSessionRequest) -> tuple[UUID, UUID |
     if change.success_url is None:
         return organisation_id, user_id, None
     target = addresses.parse_target(change.success_url, ANY_PORT)
-    if target.loopback and not sandbox:
+    if target.is_loopback and not sandbox:
         raise IncorrectParams(_PRIVATE)
     return organisation_id, user_id, target.host
 
@@ -194,7 +194,7 @@ async def complete(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
     await outbox.emit_event(tx, session.partner_id, domain.COMPLETED, schemas.session_response(tx, completed))
 
 
-async def complete_or_replace_donation(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
+async def complete_session_or_replace_donation(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
     """Complete a session with a donation that an operator accepted."""
     if session.stored_status != "completed":
         await complete(tx, session, donation_id)

@@ -12,7 +12,7 @@ from almoner.giving.checkout.sessions.domain import (
     Benefits,
     DonationOptions,
     DonationSession,
-    NewSession,
+    NewDonationSession,
 )
 from almoner.platform import idempotency
 from almoner.platform.audit import log as audit
@@ -82,7 +82,11 @@ select exists (select from made) as made,
 
 
 async def create_session_and_store_idempotent_response(
-    tx: Tx, claim: IdempotencyClaim, response_body: bytes, audit_entry: tuple[object, ...], new_session: NewSession
+    tx: Tx,
+    claim: IdempotencyClaim,
+    response_body: bytes,
+    audit_entry: tuple[object, ...],
+    new_session: NewDonationSession,
 ) -> Record:
     """Check, create, store the response, audit and count in one statement; returns the result as a row."""
     session = new_session.session
@@ -103,9 +107,9 @@ async def create_session_and_store_idempotent_response(
         "maximum_minor": session.options.maximum,
         "designations": session.options.designations,
         "offers_dedication": session.options.dedication,
-        "success_host": new_session.success_host,
+        "success_host": new_session.success_url_host,
         "world_currency": new_session.currency_received_everywhere,
-        "own_countries": new_session.currency_countries,
+        "own_countries": new_session.countries_receiving_currency,
     }
     row = await tx.fetchrow(CREATE.sql, *CREATE.ordered_arguments(values))
     assert row is not None

@@ -69,7 +69,7 @@ class SecondConfirmationRequired(DisbursementError):
     """A second operator must confirm a payment of this size."""
 
 
-class SelfReleaseRefused(DisbursementError):
+class CannotReleaseOwnHold(DisbursementError):
     """The operator who placed a hold cannot release it alone."""
 
 
@@ -77,11 +77,11 @@ class SelfReleaseRefused(DisbursementError):
 class DisbursementRules:
     """The smallest disbursement, in multiples of the currency's minimum donation."""
 
-    minimum_multiple: int = 0
+    minimum_donation_multiple: int = 0
 
     def minimum_disbursement_minor(self, currency: str) -> int:
         """The minimum disbursement in minor units."""
-        return max(1, self.minimum_multiple * donation_amounts_for(currency).minimum)
+        return max(1, self.minimum_donation_multiple * donation_amounts_for(currency).minimum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class DisbursementHold:
 
     partner_id: UUID | None
     organisation_id: UUID
-    held: bool
+    is_held: bool
     note: str
     decided_by: str
     decided_at: datetime
@@ -131,7 +131,7 @@ class DisbursementHold:
 
 
 @dataclass(frozen=True, slots=True)
-class PaymentConfirmation:
+class DisbursementConfirmation:
     """Operators' confirmation that the bank paid a disbursement.
 
     ``second_confirmation``: the second operator and their note.
@@ -143,7 +143,7 @@ class PaymentConfirmation:
     second_confirmation: tuple[str, str] | None = None
 
 
-SANDBOX_CONFIRMATION: Final = PaymentConfirmation("sandbox")
+SANDBOX_CONFIRMATION: Final = DisbursementConfirmation("sandbox")
 """In the sandbox the run itself confirms, because there is no bank."""
 
 

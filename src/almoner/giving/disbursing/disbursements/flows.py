@@ -19,7 +19,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     WaitingReason,
 )
 from almoner.giving.disbursing.disbursements.remittance_advice import COLUMN_TITLES as COLUMN_TITLES
-from almoner.kit.text import escape_formula
+from almoner.kit.text import escape_spreadsheet_formula
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx
 from almoner.platform.observability.loggers import get_logger
 
@@ -32,20 +32,26 @@ _log: Final = get_logger("almoner.giving")
 class DisbursementRunResult:
     """The result of a disbursement run: sent, waiting and refused disbursements."""
 
-    sent: dict[str, DisbursementTotals] = field(default_factory=dict)
-    waiting: dict[tuple[WaitingReason, str], DisbursementTotals] = field(default_factory=dict)
-    refused: list[tuple[UUID, str]] = field(default_factory=list)
-    checked: int = 0
+    sent_totals_by_currency: dict[str, DisbursementTotals] = field(default_factory=dict)
+    waiting_totals_by_reason_and_currency: dict[tuple[WaitingReason, str], DisbursementTotals] = field(
+        default_factory=dict
+    )
+    refused_disbursements: list[tuple[UUID, str]] = field(default_factory=list)
+    checked_count: int = 0
 
     def add_disbursement(self, disbursement: Disbursement) -> None:
         """Add a disbursement to its totals."""
-        self.checked += 1
+        self.checked_count += 1
         currency = disbursement.money.currency
         if disbursement.status == "SENT":
-            self.sent[currency] = self.sent.get(currency, _no_totals(currency)).with_disbursement(disbursement)
+            self.sent_totals_by_currency[currency] = self.sent_totals_by_currency.get(
+                currency, _no_totals(currency)
+            ).with_disbursement(disbursement)
         elif disbursement.waiting_reason is not None and disbursement.donation_count:
             kind = (disbursement.waiting_reason, currency)
-            self.waiting[kind] = self.waiting.get(kind, _no_totals(currency)).with_disbursement(disbursement)
+            self.waiting_totals_by_reason_and_currency[kind] = self.waiting_totals_by_reason_and_currency.get(
+                kind, _no_totals(currency)
+            ).with_disbursement(disbursement)
 
 
 def _no_totals(currency: str) -> DisbursementTotals:
@@ -53,12 +59,12 @@ def _no_totals(currency: str) -> DisbursementTotals:
 
 
 async def hold_disbursements_automatically(
-    db: Database, partner: Partner, organisation_id: UUID, *, cause: str, note: str, rules: DisbursementRules
+    db: Database, partner: Partner, organisation_id: UUID, *, cause_id: str, note: str, rules: DisbursementRules
 ) -> None:
     """Hold disbursements to a nonprofit automatically, once for each cause, such as a dispute's ID."""
     async with db.write() as tx:
         await store.lock_holds(tx, organisation_id)
-        if not await store.was_held_automatically(tx, organisation_id, cause):
+        if not await store.was_held_automatically(tx, organisation_id, cause_id):
             await service.hold_disbursements(tx, partner, organisation_id, note=note, decided_by=_BY_RULE, rules=rules)
             tx.add_commit_callback(lambda: _log.error("disbursements_held", why=note))
 
@@ -124,7 +130,7 @@ async def _send(db: Database, disbursement_id: UUID, rules: DisbursementRules, r
             sent = await service.send_disbursement(tx, disbursement_id, rules)
     except service.REFUSALS as refused:
         # One disbursement that must not be does not keep the others back.
-        ran.refused.append((disbursement_id, str(refused)))
+        ran.refused_disbursements.append((disbursement_id, str(refused)))
         return
     if sent is not None:
         ran.add_disbursement(sent)
@@ -142,7 +148,7 @@ async def _confirm_sent(db: Database, ran: DisbursementRunResult) -> None:
                 with suppress(DisbursementError):  # another run was faster
                     await confirm_paid_in_sandbox(db, disbursement_id)
             except service.REFUSALS as refused:
-                ran.refused.append((disbursement_id, str(refused)))
+                ran.refused_disbursements.append((disbursement_id, str(refused)))
         after = sent[-1]
 
 
@@ -204,7 +210,7 @@ async def preview_remittance_advice(db: Database, disbursement_id: UUID, limit: 
     """The first donations of a disbursement as rows under ``COLUMN_TITLES``."""
     async with db.read() as tx:
         return [
-            remittance_advice.advice_row(tx.ids, one)
+            remittance_advice.build_remittance_advice_row(tx.ids, one)
             for one in await donations.list_donations_of_disbursement(tx, disbursement_id, limit=limit)
         ]
 
@@ -220,7 +226,11 @@ async def write_remittance_advice(db: Database, disbursement_id: UUID, file: Tex
         if not found:
             return written
         rows.writerows(
-            [escape_formula(cell) for cell in remittance_advice.advice_row(db.deployment.ids, one)] for one in found
+            [
+                escape_spreadsheet_formula(cell)
+                for cell in remittance_advice.build_remittance_advice_row(db.deployment.ids, one)
+            ]
+            for one in found
         )
         written, after = written + len(found), found[-1].id
 

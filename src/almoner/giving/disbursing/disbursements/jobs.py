@@ -81,7 +81,7 @@ async def add_donations_to_disbursements(
     """
     partner = Partner(job.details.partner)
     async with context.db.read() as tx:
-        buckets = await service.list_batches_for_nonprofit(tx, partner, job.details.organisation)
+        buckets = await service.list_disbursement_batches_of_nonprofit(tx, partner, job.details.organisation)
     for bucket in buckets:
         await flows.add_donations_to_disbursement(context.db, bucket, dependencies.rules)
     async with context.db.read() as tx:
@@ -93,7 +93,7 @@ async def add_donations_to_disbursements(
 async def run_disbursements(dependencies: JobDependencies, context: JobContext, _job: DecodedJob[NoDetails]) -> Result:
     """Send the disbursements that are due. One that the ledger refuses is logged and does not stop the others."""
     ran = await flows.run_disbursements(context.db, dependencies.rules)
-    for disbursement_id, stated in ran.refused:
+    for disbursement_id, stated in ran.refused_disbursements:
         named = context.db.deployment.ids.encode("disbursement", disbursement_id)
         dependencies.telemetry.log(
             "disbursement_refused",
@@ -112,7 +112,12 @@ async def hold_disbursements(
     """Hold a partner's disbursements to a nonprofit automatically."""
     hold = job.details
     await flows.hold_disbursements_automatically(
-        context.db, Partner(hold.partner), hold.organisation, cause=hold.cause, note=hold.note, rules=dependencies.rules
+        context.db,
+        Partner(hold.partner),
+        hold.organisation,
+        cause_id=hold.cause,
+        note=hold.note,
+        rules=dependencies.rules,
     )
     return JobDone()
 

@@ -23,7 +23,7 @@ COLUMN_TITLES: Final = (
 )
 
 
-def advice_row(ids: RecordIdCodec, donation: Donation) -> list[str]:
+def build_remittance_advice_row(ids: RecordIdCodec, donation: Donation) -> list[str]:
     """One donation as a CSV row."""
     donor = " ".join(name for name in (donation.first_name, donation.last_name) if name)
     net, off = donation.net_amount_for_nonprofit, deductions_of(donation)

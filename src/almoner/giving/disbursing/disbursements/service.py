@@ -20,15 +20,15 @@ from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
 from almoner.giving.disbursing.disbursements import domain, store
 from almoner.giving.disbursing.disbursements.domain import (
+    CannotReleaseOwnHold,
     Disbursement,
+    DisbursementConfirmation,
     DisbursementError,
     DisbursementHold,
     DisbursementRules,
     DisbursementStatus,
     DonationInOtherDisbursement,
-    PaymentConfirmation,
     SecondConfirmationRequired,
-    SelfReleaseRefused,
     WaitingReason,
 )
 from almoner.giving.disbursing.disbursements.schemas import DisbursementResponse, disbursement_response
@@ -138,14 +138,16 @@ async def _batch_waiting_reason(
     organisation = await organisations.get(tx, partner, batch.organisation_id)
     return domain.waiting_reason_of(
         eligibilities[batch.organisation_id],
-        is_on_hold=await store.is_held(tx, partner, batch.organisation_id),
+        is_on_hold=await store.are_disbursements_on_hold(tx, partner, batch.organisation_id),
         is_organisation_active=organisation.active,
         money=money,
         minimum_minor=rules.minimum_disbursement_minor(batch.currency),
     )
 
 
-async def list_batches_for_nonprofit(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
+async def list_disbursement_batches_of_nonprofit(
+    tx: Tx, partner: Partner, organisation_id: UUID
+) -> list[DisbursementBatch]:
     """The batches of a nonprofit that have donations to disburse."""
     loose = await donations.unpaid_balances_of_organisation(tx, partner, organisation_id)
     return list(dict.fromkeys([*loose, *await store.list_batches_of_open_disbursements(tx, partner, organisation_id)]))
@@ -279,7 +281,7 @@ def _ensure_sent(disbursement: Disbursement) -> None:
 
 
 async def confirm_paid(
-    tx: Tx, disbursement_id: UUID, confirmation: PaymentConfirmation | None = None, *, max_donations: int = BATCH
+    tx: Tx, disbursement_id: UUID, confirmation: DisbursementConfirmation | None = None, *, max_donations: int = BATCH
 ) -> Disbursement:
     """Record that the bank paid a disbursement, and mark up to ``max_donations`` donations as disbursed.
 
@@ -290,7 +292,7 @@ async def confirm_paid(
     _ensure_sent(locked)
     if confirmation is not None:
         try:
-            await store.insert_confirmation(tx, locked, confirmation)
+            await store.insert_disbursement_confirmation(tx, locked, confirmation)
         except CheckViolationError as refused:
             if refused.constraint_name != _TWO_PEOPLE_CONSTRAINT:
                 raise
@@ -372,7 +374,7 @@ async def release_holds(
     """Release the holds on a nonprofit; returns the disbursements that waited.
 
     ``note``: 1 to 2,000 characters. ``second_operator_and_note``: the second operator and their note, required if the
-    first one placed a hold. Raises DisbursementError (also if nothing is held), SelfReleaseRefused.
+    first one placed a hold. Raises DisbursementError (also if nothing is held), CannotReleaseOwnHold.
     """
     for one in await _releasable_holds(tx, scope, organisation_id):
         ended = DisbursementHold(
@@ -383,7 +385,7 @@ async def release_holds(
         except CheckViolationError as refused:
             if refused.constraint_name != _RELEASED_BY_ANOTHER_CONSTRAINT:
                 raise
-            raise SelfReleaseRefused("you placed this hold, so somebody else must release it") from refused
+            raise CannotReleaseOwnHold("you placed this hold, so somebody else must release it") from refused
     return await _recheck_batches(tx, scope, organisation_id, rules)
 
 

@@ -11,11 +11,11 @@ from almoner.giving.checkout.donations.domain import DisbursementBatch
 from almoner.giving.disbursing.disbursements.domain import (
     DISBURSEMENT,
     Disbursement,
+    DisbursementConfirmation,
     DisbursementFilters,
     DisbursementHold,
     DisbursementStatus,
     OperatorDisbursementFilters,
-    PaymentConfirmation,
     WaitingReason,
 )
 from almoner.kit.money import Money
@@ -164,7 +164,9 @@ async def update_status(
     )
 
 
-async def insert_confirmation(tx: Tx, disbursement: Disbursement, confirmation: PaymentConfirmation) -> None:
+async def insert_disbursement_confirmation(
+    tx: Tx, disbursement: Disbursement, confirmation: DisbursementConfirmation
+) -> None:
     """Store who confirmed the payment. Raises CheckViolationError if a second person is required."""
     await tx.execute(
         """
@@ -285,7 +287,7 @@ async def find_oldest_unconfirmed_sent_at(tx: Tx) -> datetime | None:
 
 async def count_for_operators(tx: Tx, filters: OperatorDisbursementFilters, max_count: int) -> int:
     """Count matching disbursements, up to one more than ``max_count``."""
-    return await keyset.count_up_to(tx, "disbursement", _where(filters), max_count)
+    return await keyset.count_rows_up_to(tx, "disbursement", _where(filters), max_count)
 
 
 def _where(filters: OperatorDisbursementFilters) -> SqlConditions:
@@ -350,7 +352,7 @@ async def insert_hold(tx: Tx, hold: DisbursementHold) -> None:
         """,
         hold.partner_id,
         hold.organisation_id,
-        hold.held,
+        hold.is_held,
         hold.note,
         hold.decided_by,
         hold.decided_at,
@@ -360,14 +362,14 @@ async def insert_hold(tx: Tx, hold: DisbursementHold) -> None:
 
 
 @across_partners("held")
-async def was_held_automatically(tx: Tx, organisation_id: UUID, cause: str) -> bool:
+async def was_held_automatically(tx: Tx, organisation_id: UUID, cause_id: str) -> bool:
     """Whether disbursements to a nonprofit were ever held automatically for this cause."""
     return bool(
         await tx.fetchval(
             "select exists (select from disbursement_hold "
             "where organisation_id = $1 and held and position($2 in note) > 0)",
             organisation_id,
-            cause,
+            cause_id,
         )
     )
 
@@ -405,7 +407,7 @@ async def list_sent_disbursements(tx: Tx, currency: str, after: UUID | None, lim
     return [_disbursement(row) for row in await tx.fetch(SENT, currency, after, limit)]
 
 
-async def is_held(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
+async def are_disbursements_on_hold(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
     """Whether disbursements of a partner's donations to a nonprofit are on hold."""
     return bool(await tx.fetchval("select disbursement_is_held($1, $2)", partner.id, organisation_id))
 

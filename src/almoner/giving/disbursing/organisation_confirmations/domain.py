@@ -67,15 +67,15 @@ class OrganisationConfirmation:
     id: UUID
     verification_id: UUID
     email: str | None
-    source: str
+    contact_source: str
     language: str
     requested_by: str
-    asked_at: datetime
+    requested_at: datetime
     expires_at: datetime
-    withdrawn: bool
+    is_withdrawn: bool
     answer: ConfirmationAnswer | None
-    name: str | None
-    role: str | None
+    respondent_name: str | None
+    respondent_role: str | None
     answered_at: datetime | None
 
     def state(self, verification: MonetaryDonationVerification) -> ConfirmationState:
@@ -91,7 +91,7 @@ class OrganisationConfirmation:
         """Whether the nonprofit can still respond."""
         return (
             self.answer is None
-            and not self.withdrawn
+            and not self.is_withdrawn
             and verification.status == "pending"
             and verification.checks["organisation_confirmation"] == "pending"
             and verification.expires_at == self.expires_at
@@ -112,15 +112,15 @@ def new_confirmation(
         id=confirmation_id,
         verification_id=verification_id,
         email=contact.email,
-        source=contact.source,
+        contact_source=contact.source,
         language=language,
         requested_by=requested_by,
-        asked_at=now,
+        requested_at=now,
         expires_at=expires_at,
-        withdrawn=False,
+        is_withdrawn=False,
         answer=None,
-        name=None,
-        role=None,
+        respondent_name=None,
+        respondent_role=None,
         answered_at=None,
     )
 
@@ -131,8 +131,8 @@ class ConfirmationPageContent:
 
     confirmation: OrganisationConfirmation
     verification: MonetaryDonationVerification
-    partner: str
-    organisation: str
+    partner_name: str
+    organisation_name: str
     accounts: Sequence[ApprovedAccount]
     fingerprint: bytes
 
@@ -146,13 +146,13 @@ class ConfirmationPageChanged(Exception):
     """The page's content (an account or a name) changed since the nonprofit opened it."""
 
 
-def may_send_email(sent_times: Sequence[datetime], recent_email_count: int, now: datetime, *, sandbox: bool) -> bool:
+def may_send_email(sent_times: Sequence[datetime], recent_email_count: int, now: datetime, *, is_sandbox: bool) -> bool:
     """Whether another email may be sent at this real time.
 
     ``sent_times``: when this request's earlier emails were sent; ``recent_email_count``: emails to the address
     within a day.
     """
-    times = _MAX_SANDBOX_MAILS if sandbox else 1
+    times = _MAX_SANDBOX_MAILS if is_sandbox else 1
     recent = [moment for moment in sent_times if moment > now - DAY]
     return (
         recent_email_count < _MAX_MAILS_PER_ADDRESS * times

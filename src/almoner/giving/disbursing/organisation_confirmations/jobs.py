@@ -10,7 +10,7 @@ import msgspec
 from almoner.access.notifications.service import Email, NotificationDefinition
 from almoner.giving.disbursing.organisation_confirmations import service
 from almoner.giving.disbursing.organisation_confirmations.pages import PAGE_PURPOSE
-from almoner.giving.disbursing.organisation_confirmations.ports import NonprofitContacts
+from almoner.giving.disbursing.organisation_confirmations.ports import NonprofitContactLookup
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import PROGRESSED, InvalidState
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
@@ -39,7 +39,7 @@ tasks.add_periodic_job(
     service.erase_contacts_of_closed_confirmations,
     period=timedelta(days=1),
 )
-request_tasks: Final = DependentTaskRegistry[NonprofitContacts]()
+request_tasks: Final = DependentTaskRegistry[NonprofitContactLookup]()
 
 
 @tasks.on_public_event(PROGRESSED)
@@ -58,7 +58,7 @@ async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
 
 @request_tasks.job(service.REQUEST)
 async def request_confirmation(
-    contacts: NonprofitContacts, context: JobContext, job: DecodedJob[service.VerificationJobDetails]
+    contacts: NonprofitContactLookup, context: JobContext, job: DecodedJob[service.VerificationJobDetails]
 ) -> Result:
     """Ask the nonprofit for confirmation, if its address is known."""
     async with context.db.write() as tx:
@@ -89,8 +89,8 @@ async def compose_confirmation_request_email(
     assert confirmation.email is not None, "what is open has an address"
     page_token = tx.vault.create_page_token(PAGE_PURPOSE, confirmation.id)
     facts = {
-        "partner": asked.partner,
-        "organisation": asked.organisation,
+        "partner": asked.partner_name,
+        "organisation": asked.organisation_name,
         "until": confirmation.expires_at,
         "link": f"{tx.base_urls.pages}/{PAGE_PURPOSE}?token={page_token}",
     }

@@ -92,8 +92,8 @@ class ConfirmationPages(RecordLinkPages):
             ended, icon = _ENDED.get(page.state, _OVER)
             return self.pages.render_message(f"payee.{page.state}", language, status=ended, icon=icon)
         facts: dict[str, Any] = {
-            "partner": page.partner,
-            "organisation": page.organisation,
+            "partner": page.partner_name,
+            "organisation": page.organisation_name,
             "accounts": page.accounts,
             "seen": page.fingerprint.hex(),
             "until": page.confirmation.expires_at,

@@ -7,7 +7,7 @@ from almoner.giving.disbursing.organisation_confirmations.domain import Nonprofi
 from almoner.platform.database.transactions import Tx
 
 
-class NonprofitContacts(Protocol):
+class NonprofitContactLookup(Protocol):
     """Looks up the email addresses that operators recorded for nonprofits."""
 
     async def __call__(self, tx: Tx, organisation_id: UUID, /) -> NonprofitContact | None:

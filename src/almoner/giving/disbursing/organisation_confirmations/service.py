@@ -19,7 +19,7 @@ from almoner.giving.disbursing.organisation_confirmations.domain import (
 )
 from almoner.giving.disbursing.organisation_confirmations.store import list_confirmations as list_confirmations
 from almoner.giving.disbursing.organisation_confirmations.store import (
-    list_verification_ids_only_awaiting_answer as list_verification_ids_only_awaiting_answer,
+    list_verification_ids_awaiting_only_organisation as list_verification_ids_awaiting_only_organisation,
 )
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
@@ -77,7 +77,7 @@ async def request_confirmation(
     email_hash = tx.vault.keyed_hash(_HASHED, contact.email.lower().encode())
     reached = await store.lock_and_count_recent_emails(tx, email_hash, tx.real_now - domain.DAY)
     sent = await store.list_email_send_times(tx, asked.id) if asked is not None else []
-    if not domain.may_send_email(sent, reached, tx.real_now, sandbox=tx.deployment.sandbox):
+    if not domain.may_send_email(sent, reached, tx.real_now, is_sandbox=tx.deployment.sandbox):
         raise InvalidState("the address has had its share of mails: look at the newest one, or try again later")
     if wanted is new:
         await store.insert(tx, new)
@@ -90,7 +90,7 @@ async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: Nonp
     """Email the confirmation request automatically, once. Raises NotFound."""
     locked = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
     known = await store.list_confirmations(tx, locked.id)
-    asked = any(one.expires_at == locked.expires_at and not one.withdrawn for one in known)
+    asked = any(one.expires_at == locked.expires_at and not one.is_withdrawn for one in known)
     waits = locked.awaits_answer_from_organisation and locked.checks["organisation_confirmation"] == "pending"
     if contact is not None and waits and not asked:
         await request_confirmation(tx, locked.id, contact, requested_by="rules")
@@ -184,13 +184,13 @@ async def erase_contacts_of_closed_confirmations(tx: Tx, limit: int = BATCH) -> 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next address is due to be erased."""
-    over = await store.find_oldest_closed_with_contact_at(tx)
+    over = await store.find_oldest_unerased_confirmation_closed_at(tx)
     return None if over is None else over + domain.ERASED_AFTER
 
 
 async def enqueue_name_erasure(tx: Tx, verification_id: UUID) -> None:
     """Schedule the erasure of respondents' names, 30 days after a verification has ended (V6)."""
-    if any(one.name is not None for one in await store.list_confirmations(tx, verification_id)):
+    if any(one.respondent_name is not None for one in await store.list_confirmations(tx, verification_id)):
         due = tx.now + domain.ERASED_AFTER
         await ERASE_NAMES.enqueue(tx, VerificationJobDetails(verification_id), due_at=due)
 

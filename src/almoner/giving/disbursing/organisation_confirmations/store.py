@@ -37,10 +37,10 @@ async def insert(tx: Tx, confirmation: OrganisationConfirmation) -> None:
         confirmation.id,
         confirmation.verification_id,
         confirmation.email,
-        confirmation.source,
+        confirmation.contact_source,
         confirmation.language,
         confirmation.requested_by,
-        confirmation.asked_at,
+        confirmation.requested_at,
         confirmation.expires_at,
     )
 
@@ -78,7 +78,7 @@ where v.id = any($1::uuid[]) and v.status = 'pending' and c.expires_at = v.expir
 
 
 @across_partners("operators")
-async def list_verification_ids_only_awaiting_answer(tx: Tx, verification_ids: Sequence[UUID]) -> set[UUID]:
+async def list_verification_ids_awaiting_only_organisation(tx: Tx, verification_ids: Sequence[UUID]) -> set[UUID]:
     """Those of the verifications whose nonprofit was asked and can still answer, if reviewers can add nothing.
 
     Registers and watchlists have decided nothing against them, and their check of the watchlists ends with the last
@@ -163,7 +163,7 @@ select min(coalesce(answered_at, expires_at)) from monetary_donation_confirmatio
 """
 
 
-async def find_oldest_closed_with_contact_at(tx: Tx) -> datetime | None:
+async def find_oldest_unerased_confirmation_closed_at(tx: Tx) -> datetime | None:
     """When the oldest closed request with an address was closed; None without any."""
     found: datetime | None = await tx.fetchval(NEXT_ERASURE)
     return found

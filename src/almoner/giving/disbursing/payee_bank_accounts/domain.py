@@ -121,9 +121,9 @@ class PayeeAccount:
     name_match_score: int
     requires_second_approval: bool
     status: PayeeStatus
-    proposed: AccountReview
-    first: AccountReview | None
-    second: AccountReview | None
+    proposal_record: AccountReview
+    first_review: AccountReview | None
+    second_review: AccountReview | None
     refused_by: str | None
     refused_note: str | None
     denied_at: datetime | None
@@ -131,13 +131,13 @@ class PayeeAccount:
     @property
     def required_review_count(self) -> int:
         """The number of operators who must approve it."""
-        was_not_enough = self.status == "proposed" and self.first is not None
-        return 2 if self.requires_second_approval or was_not_enough or self.second is not None else 1
+        was_not_enough = self.status == "proposed" and self.first_review is not None
+        return 2 if self.requires_second_approval or was_not_enough or self.second_review is not None else 1
 
     @property
     def completed_review_count(self) -> int:
         """The number of operators who have approved it."""
-        return sum(look is not None for look in (self.first, self.second))
+        return sum(look is not None for look in (self.first_review, self.second_review))
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +229,9 @@ def ensure_may_approve(account: PayeeAccount, operator_id: str) -> None:
     """Check that this operator may review the account now. Raises PayeeAccountError."""
     if account.status != "proposed":
         raise PayeeAccountError(f"The account is {account.status}. Only a proposed account can be approved.")
-    if account.proposed.by == operator_id:
+    if account.proposal_record.by == operator_id:
         raise PayeeAccountError("You proposed this account, so somebody else must approve it.")
-    if account.first is not None and account.first.by == operator_id:
+    if account.first_review is not None and account.first_review.by == operator_id:
         raise PayeeAccountError(
             "You have already approved this account. It replaces another account, so a second person must approve it."
         )

@@ -94,7 +94,7 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, propo
         proposal.holder, proposal.address, proposal.currency, read_.scheme
     ) + _note_problems(note):
         raise PayeeAccountError("; ".join(found))
-    await store.lock_organisation(tx, organisation.id)
+    await store.lock_accounts_of_organisation(tx, organisation.id)
     plain = msgspec.json.encode(read_)
     created = PayeeAccount(
         id=account_id,
@@ -108,9 +108,9 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, propo
         name_match_score=_name_score(proposal.holder, organisation),
         requires_second_approval=await store.requires_second_approval(tx, organisation.id, proposal.currency),
         status="proposed",
-        proposed=AccountReview(proposed_by, note, tx.now),
-        first=None,
-        second=None,
+        proposal_record=AccountReview(proposed_by, note, tx.now),
+        first_review=None,
+        second_review=None,
         refused_by=None,
         refused_note=None,
         denied_at=None,
@@ -175,7 +175,7 @@ async def approve(
     if found := found + _note_problems(note):
         raise PayeeAccountError("; ".join(found))
     mine = AccountReview(approved_by, note, tx.now)
-    await store.record_review(tx, account_id, mine, is_first_review=held.first is None)
+    await store.record_review(tx, account_id, mine, is_first_review=held.first_review is None)
     of, named = held.organisation_id, _account_id_text(tx, held)
     # An account proposed as the first may by now follow a completed check.
     two = held.required_review_count == 2 or await store.requires_second_approval(tx, of, held.currency)
@@ -186,10 +186,10 @@ async def approve(
     await store.approve(tx, account_id)
     # The proposer of a nonprofit's first account counts as one of its two reviewers, unless a check was completed
     # before.
-    seen = [look for look in (None if two else held.proposed, held.first, mine) if look]
+    seen = [look for look in (None if two else held.proposal_record, held.first_review, mine) if look]
     looks = [verifications.FlagReview(look.by, look.note, look.at) for look in seen]
     differs = held.name_match_score < domain.MIN_PLAUSIBLE_SCORE
-    await verifications.on_account_approved(tx, of, named, _account_facts(held), looks, name_differs=differs)
+    await verifications.on_account_approved(tx, of, named, _account_facts(held), looks, holder_name_differs=differs)
     await outbox.emit_internal_event(tx, domain.ACCOUNT_PROPOSED, PayeeAccountProposedEvent(account_id))
     return await get(tx, account_id)
 
@@ -275,7 +275,7 @@ def _decrypt_numbers(tx: Tx, account: PayeeAccount) -> AccountNumbers:
 async def _lock_account(tx: Tx, account_id: UUID) -> PayeeAccount:
     if (known := await store.find(tx, account_id)) is None:
         raise NotFound
-    await store.lock_organisation(tx, known.organisation_id)
+    await store.lock_accounts_of_organisation(tx, known.organisation_id)
     locked = await store.find_for_update(tx, account_id)
     assert locked is not None, "accounts stay"
     return locked

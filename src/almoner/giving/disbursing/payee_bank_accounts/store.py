@@ -56,14 +56,14 @@ async def insert(tx: Tx, account: PayeeAccount, fingerprint: bytes) -> bool:
             account.address.postcode,
             account.name_match_score,
             account.requires_second_approval,
-            account.proposed.by,
-            account.proposed.note,
-            account.proposed.at,
+            account.proposal_record.by,
+            account.proposal_record.note,
+            account.proposal_record.at,
         )
     )
 
 
-async def lock_organisation(tx: Tx, organisation_id: UUID) -> None:
+async def lock_accounts_of_organisation(tx: Tx, organisation_id: UUID) -> None:
     """Lock the accounts of a nonprofit until the transaction ends."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended($1::uuid::text, 73))", organisation_id)
 
@@ -117,7 +117,7 @@ async def list_for_operators(
 async def count_for_operators(tx: Tx, status: PayeeStatus | None, organisation_id: UUID | None, max_count: int) -> int:
     """Count accounts, up to one more than ``max_count``."""
     where = keyset.equality_conditions({"status": status, "organisation_id": organisation_id})
-    return await keyset.count_up_to(tx, "payee_bank_account", where, max_count)
+    return await keyset.count_rows_up_to(tx, "payee_bank_account", where, max_count)
 
 
 async def record_review(tx: Tx, account_id: UUID, account_review: AccountReview, *, is_first_review: bool) -> None:

@@ -88,13 +88,18 @@ class RemittanceRenderer:
 
     def _row(self, one: RemittanceLine, remittance: Remittance, language: Language) -> dict[str, object]:
         rtl, locale = language.direction == "rtl", language.locale
-        donor = prevent_autolinking(formats.full_name(*one.donor, locale).strip()) if one.donor else _NOBODY
+        donor = (
+            prevent_autolinking(formats.full_name(*one.donor_first_and_last_name, locale).strip())
+            if one.donor_first_and_last_name
+            else _NOBODY
+        )
         return {
             "donor": text_with_direction(
                 language.text("remittance.anonymous") if one.anonymous else donor, document_is_rtl=rtl
             ),
             "day": text_with_direction(
-                formats.format_day(self._deployment.date_in_issuer_time_zone(one.given_at), locale), document_is_rtl=rtl
+                formats.format_day(self._deployment.date_in_issuer_time_zone(one.donated_at), locale),
+                document_is_rtl=rtl,
             ),
             "donation": text_with_direction(
                 self._deployment.ids.encode("donation", one.donation_id), document_is_rtl=False

@@ -24,9 +24,9 @@ class RemittanceLine:
     """
 
     donation_id: UUID
-    given_at: datetime
+    donated_at: datetime
     anonymous: bool
-    donor: tuple[str, str] | None
+    donor_first_and_last_name: tuple[str, str] | None
     message: str | None
     designation: str | None
     donated_minor: int
@@ -93,9 +93,9 @@ def remittance_line_of(donation: Donation, received_at: datetime | None = None) 
     named = not donation.anonymous and bool(donation.first_name or donation.last_name)
     return RemittanceLine(
         donation_id=donation.id,
-        given_at=received_at or donation.created_at,
+        donated_at=received_at or donation.created_at,
         anonymous=donation.anonymous,
-        donor=(donation.first_name or "", donation.last_name or "") if named else None,
+        donor_first_and_last_name=(donation.first_name or "", donation.last_name or "") if named else None,
         message=donation.message,
         designation=donation.designation,
         donated_minor=donation.money.minor,

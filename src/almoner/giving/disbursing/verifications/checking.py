@@ -162,7 +162,9 @@ async def record_approved_account(
 ) -> None:
     """Record that the nonprofit has an approved account; flags a differing name or a denial."""
     kinds = list(findings.flag_kinds_for_account(account))
-    finding = CheckFinding("bank_details", "succeeded", ACCOUNTS, None, {**account.facts, "account": account.account})
+    finding = CheckFinding(
+        "bank_details", "succeeded", ACCOUNTS, None, {**account.facts, "account": account.account_id}
+    )
     created = await store_findings.insert_finding(tx, verification, replace(finding, reason=", ".join(kinds) or None))
     for kind in kinds:
         await store_findings.raise_flag(tx, verification.id, created, kind)

@@ -93,7 +93,7 @@ class MonetaryDonationVerification:
     updated_at: datetime
     expires_at: datetime | None
     processed_at: datetime | None
-    requested: bool = True
+    is_requested_by_partner: bool = True
 
     @property
     def is_pending_or_approved(self) -> bool:
@@ -190,8 +190,8 @@ class RecordedDecision:
 
     decision: Decision
     reason: RejectionReason | None
-    evidence: DecisionGrounds
-    at: datetime
+    grounds: DecisionGrounds
+    decided_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +252,7 @@ def new_verification(
         updated_at=now,
         expires_at=now + LIFETIME,
         processed_at=None,
-        requested=is_requested_by_partner,
+        is_requested_by_partner=is_requested_by_partner,
     )
 
 

@@ -38,7 +38,7 @@ async def load_dossier(tx: Tx, scope: Partner | AllPartners, verification_id: UU
 
 
 def _flag_review(flag: VerificationFlag) -> DossierReviewResponse:
-    last = flag.second or flag.first
+    last = flag.second_review or flag.first_review
     reason = DossierReasonResponse(flag.kind, f"{flag.description[:1].upper()}{flag.description[1:]}.")
     ended = iso_timestamp(last.at) if last and flag.status != "open" else None
     return DossierReviewResponse(iso_timestamp(flag.raised_at), [reason], flag.status, ended)
@@ -46,5 +46,5 @@ def _flag_review(flag: VerificationFlag) -> DossierReviewResponse:
 
 def _decisions(one: RecordedDecision) -> list[DossierDecisionResponse]:
     """One entry for each operator who decided; their notes are not included."""
-    people = [by for by in (one.evidence.decided_by, one.evidence.second_by) if by]
-    return [DossierDecisionResponse(one.decision, one.reason, by, None, iso_timestamp(one.at)) for by in people]
+    people = [by for by in (one.grounds.decided_by, one.grounds.second_by) if by]
+    return [DossierDecisionResponse(one.decision, one.reason, by, None, iso_timestamp(one.decided_at)) for by in people]

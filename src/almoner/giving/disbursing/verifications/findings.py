@@ -104,7 +104,7 @@ class WaitingReviewItem:
     id: UUID
     partner_id: UUID
     organisation_id: UUID
-    since: datetime
+    waiting_since: datetime
     has_first_review: bool
     remaining_checks: Sequence[CheckType]
 
@@ -119,8 +119,8 @@ class VerificationFlag:
     status: FlagStatus
     facts: Mapping[str, object]
     raised_at: datetime
-    first: FlagReview | None
-    second: FlagReview | None
+    first_review: FlagReview | None
+    second_review: FlagReview | None
 
     @property
     def description(self) -> str:
@@ -133,7 +133,7 @@ def registration_finding(organisation: Organisation, now: datetime, max_age: tim
     lister = next(iter(organisation.sources), None)
     doubt = None
     if lister is not None:
-        doubt = "unverified_source" if lister.unverified else None
+        doubt = "unverified_source" if lister.is_format_unverified else None
         doubt = doubt or ("stale_data" if lister.is_stale(now, max_age) else None)
     active = organisation.active and organisation.succeeded_by is None
     facts = {
@@ -151,7 +151,11 @@ def registration_finding(organisation: Organisation, now: datetime, max_age: tim
 def compliance_finding(results: Sequence[ScreeningResult], ids: RecordIdCodec, now: datetime) -> CheckFinding:
     """The finding from the watchlists about all records of a nonprofit."""
     lists = sorted(
-        {f"{version.code} {version.version_label}" for result in results for version in result.covering_watchlists}
+        {
+            f"{version.code} {version.version_label}"
+            for result in results
+            for version in result.watchlists_covering_subject_kind
+        }
     )
     found = [match for result in results for match in result.matches]
     facts = {"lists": lists, "matches": decisions_by_match(found, ids)}
@@ -202,7 +206,7 @@ def flag_kinds_for_changes(previous: CheckFinding | None, current: CheckFinding)
 
 def flag_kinds_for_account(account: ApprovedPayeeAccount) -> Iterator[FlagKind]:
     """The flags for an account that a check relies on."""
-    if account.holder_differs:
+    if account.holder_name_differs:
         yield "holder_differs"
     if account.ownership_denied:
         yield "account_denied"

@@ -34,12 +34,16 @@ async def review_flag(tx: Tx, flag_id: UUID, *, note: str, reviewed_by: str) -> 
     assert held is not None, "flags stay"
     if held.status != "open":
         raise InvalidState(f"the flag is {held.status}: only one that is open can be lifted")
-    if held.first is not None and held.first.by == reviewed_by:
+    if held.first_review is not None and held.first_review.by == reviewed_by:
         raise InvalidState("you have looked at it before: somebody else has to look as well")
     if held.kind == _MATCH:
         await ensure_no_watchlist_match(tx, verification)
     look = FlagReview(reviewed_by, note, tx.now)
-    looked = replace(held, first=look) if held.first is None else replace(held, second=look, status="lifted")
+    looked = (
+        replace(held, first_review=look)
+        if held.first_review is None
+        else replace(held, second_review=look, status="lifted")
+    )
     await _store_review(tx, verification, looked)
     return looked
 
@@ -71,21 +75,23 @@ async def on_account_approved(
     account_facts: Mapping[str, object],
     reviews: Sequence[FlagReview],
     *,
-    name_differs: bool,
+    holder_name_differs: bool,
 ) -> None:
     """Lift the account's flags with its two reviews; a pending check succeeds.
 
-    ``name_differs``: the holder's name differs from the register's, which needs two more reviews.
+    ``holder_name_differs``: the holder's name differs from the register's, which needs two more reviews.
     """
-    known = ApprovedPayeeAccount(account_id, account_facts, name_differs)
+    known = ApprovedPayeeAccount(account_id, account_facts, holder_name_differs)
     for held in await _lock_live(tx, organisation_id):
         waited = held.status == "pending" and held.checks["bank_details"] == "pending"
-        await record_approved_account(tx, held, replace(known, holder_differs=waited and name_differs))
+        await record_approved_account(tx, held, replace(known, holder_name_differs=waited and holder_name_differs))
         for flag in await _open_account_flags(tx, held, account_id):
             both = (
-                reviews if flag.first is None else (flag.first, next(one for one in reviews if one.by != flag.first.by))
+                reviews
+                if flag.first_review is None
+                else (flag.first_review, next(one for one in reviews if one.by != flag.first_review.by))
             )
-            await _store_review(tx, held, replace(flag, first=both[0], second=both[1], status="lifted"))
+            await _store_review(tx, held, replace(flag, first_review=both[0], second_review=both[1], status="lifted"))
         if waited:
             await transitions.record_check_outcomes(tx, held, [("bank_details", "succeeded")])
 
@@ -94,7 +100,7 @@ async def on_account_refused(tx: Tx, organisation_id: UUID, account_id: str, rev
     """Close the flag of a proposed account that was rejected."""
     for held in await _lock_live(tx, organisation_id):
         for flag in await _open_account_flags(tx, held, account_id):
-            await _store_review(tx, held, replace(flag, first=flag.first or review, status="withdrawn"))
+            await _store_review(tx, held, replace(flag, first_review=flag.first_review or review, status="withdrawn"))
 
 
 async def on_account_ownership_denied(

@@ -21,8 +21,8 @@ from almoner.screening.screenings.domain import CHANGED, UNWATCHED, ScreeningCha
 class JobDependencies:
     """The dependencies: watchlist screening, and approved accounts."""
 
-    screening: OrganisationScreener
-    accounts: ApprovedAccountLookup
+    screener: OrganisationScreener
+    account_lookup: ApprovedAccountLookup
 
 
 tasks: Final = TaskRegistry()
@@ -41,11 +41,11 @@ async def run_verification_checks(
     verification_id, sandbox_action = job.details.verification_id, job.details.sandbox_action
 
     async def check_due(tx: Tx) -> None:
-        await checking.run_verification_checks(tx, dependencies.screening, dependencies.accounts, verification_id)
+        await checking.run_verification_checks(tx, dependencies.screener, dependencies.account_lookup, verification_id)
         if sandbox_action is not None:
             await service.apply_test_action(tx, verification_id, sandbox_action)
 
-    await dependencies.screening.run_in_screening_transaction(context.db, check_due)
+    await dependencies.screener.run_in_screening_transaction(context.db, check_due)
     return JobDone()
 
 

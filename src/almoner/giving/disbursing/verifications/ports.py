@@ -20,9 +20,9 @@ class ApprovedPayeeAccount:
     it.
     """
 
-    account: str
+    account_id: str
     facts: Mapping[str, object]
-    holder_differs: bool
+    holder_name_differs: bool
     ownership_denied: bool = False
 
 

@@ -123,7 +123,7 @@ async def _adopt(
     tx: Tx, started: MonetaryDonationVerification, metadata: Mapping[str, str] | None, action: test_values.Action | None
 ) -> MonetaryDonationVerification:
     """Turn a verification started by a payment into one that the partner requested; it is returned as a new one."""
-    adopted = replace(started, requested=True, metadata=metadata, updated_at=tx.now)
+    adopted = replace(started, is_requested_by_partner=True, metadata=metadata, updated_at=tx.now)
     await store.mark_requested_by_partner(tx, adopted)
     await transitions.enqueue_check(tx, adopted.id, action)
     return adopted
@@ -175,7 +175,7 @@ async def _expire_stale(tx: Tx, partner: Partner, organisation_id: UUID) -> Mone
     if live is None:
         return None
     locked = await transitions.get_for_update(tx, partner, live)
-    if locked.status == "pending" and not locked.requested:
+    if locked.status == "pending" and not locked.is_requested_by_partner:
         return locked
     if locked.is_pending_or_approved:
         named = tx.ids.encode("monetarydonationverification", locked.id)

@@ -60,7 +60,7 @@ async def insert(tx: Tx, partner: Partner, verification: MonetaryDonationVerific
         verification.metadata,
         verification.created_at,
         verification.expires_at,
-        verification.requested,
+        verification.is_requested_by_partner,
     )
     if made:
         await tx.execute(
@@ -300,11 +300,11 @@ async def insert_decision(tx: Tx, verification: MonetaryDonationVerification, de
         verification.id,
         decision.decision,
         decision.reason,
-        decision.evidence.note,
-        decision.evidence.decided_by,
-        decision.at,
-        decision.evidence.second_by,
-        decision.evidence.second_note,
+        decision.grounds.note,
+        decision.grounds.decided_by,
+        decision.decided_at,
+        decision.grounds.second_by,
+        decision.grounds.second_note,
     )
 
 

@@ -289,7 +289,7 @@ async def list_open_account_flags(
 
 async def update_flag(tx: Tx, flag: VerificationFlag, status: FlagStatus) -> None:
     """Store the reviews of a locked flag, and its new state."""
-    first, second = flag.first, flag.second
+    first, second = flag.first_review, flag.second_review
     assert first is not None, "somebody has looked"
     await tx.execute(
         """

@@ -89,7 +89,7 @@ class ClaimableDonation:
     declaration_id: UUID
     created_at: datetime
     received_at: datetime
-    minor: int
+    amount_minor: int
     declarer: Declarer
 
     @property
@@ -112,7 +112,7 @@ class GiftAidClaim:
     deducted_minor: int
     drafted_at: datetime
     drafted_by: str
-    reference: str | None = None
+    hmrc_reference: str | None = None
     paid_minor: int | None = None
     note: str | None = None
 
@@ -138,15 +138,15 @@ class ClaimEntry:
 
     donation_id: UUID
     declaration_id: UUID
-    line: int
-    minor: int
+    line_number: int
+    amount_minor: int
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimScheduleEntry:
     """A donation in a claim with its line of the schedule."""
 
-    line: int
+    line_number: int
     donation: ClaimableDonation
 
 
@@ -156,7 +156,7 @@ class ClaimedDonation:
 
     claim_id: UUID
     donation_id: UUID
-    minor: int
+    claimed_minor: int
     adjusted_minor: int
     claimable_minor: int
     reason: AdjustmentReason
@@ -164,17 +164,17 @@ class ClaimedDonation:
     @property
     def overclaimed_minor(self) -> int:
         """The overclaimed amount that is not yet adjusted."""
-        return max(0, self.minor - self.adjusted_minor - self.claimable_minor)
+        return max(0, self.claimed_minor - self.adjusted_minor - self.claimable_minor)
 
 
 @dataclass(frozen=True, slots=True)
-class Adjustment:
+class ClaimAdjustment:
     """An overclaimed amount of an earlier claim that later claims deduct."""
 
     id: UUID
     claim_id: UUID
     donation_id: UUID
-    minor: int
+    amount_minor: int
     remaining_minor: int
     reason: AdjustmentReason
     created_at: datetime
@@ -202,7 +202,7 @@ class ClaimDraftResult:
 
     claim: GiftAidClaim | None
     excluded_donations: tuple[ExcludedDonation, ...]
-    waiting: int
+    waiting_count: int
     expired_count: int
 
 

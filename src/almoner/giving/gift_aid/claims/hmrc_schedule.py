@@ -23,7 +23,7 @@ from almoner.giving.gift_aid.claims.domain import (
 from almoner.giving.gift_aid.declarations import claimable
 from almoner.giving.gift_aid.declarations.claimable import DeclarerProblem
 from almoner.giving.gift_aid.declarations.domain import Declarer
-from almoner.kit.text import is_formula
+from almoner.kit.text import is_spreadsheet_formula
 
 COLUMNS: Final = (
     "Title",
@@ -61,7 +61,7 @@ class ScheduleDonor:
     title: str
     first_name: str
     last_name: str
-    house: str
+    house_name_or_number: str
     postcode: str
 
 
@@ -85,7 +85,7 @@ class ClaimSchedule:
     @property
     def line_count(self) -> int:
         """The number of lines."""
-        return max((one.line for one in self.entries), default=0)
+        return max((one.line_number for one in self.entries), default=0)
 
 
 def build_schedule(
@@ -112,11 +112,11 @@ def build_schedule(
             left_out.append(ExcludedDonation(gift.donation_id, problems))
             continue
         shared = None
-        if aggregate_small_donations and gift.minor <= _MAX_AGGREGATED_DONATION:
+        if aggregate_small_donations and gift.amount_minor <= _MAX_AGGREGATED_DONATION:
             shared = _find_line(
                 open_lines.setdefault(year_end.end_of_year_containing(gift.donation_date), []),
                 person,
-                gift.minor,
+                gift.amount_minor,
                 lines + 1,
                 max_lines,
             )
@@ -170,7 +170,7 @@ def _title(text: str) -> str:
     """The title; "" if it is too long."""
     cleaned = " ".join(text.split()).rstrip(".")
     short = _TITLES.get(cleaned.casefold(), cleaned)
-    return short if len(short) <= _TITLE and not is_formula(short) else ""
+    return short if len(short) <= _TITLE and not is_spreadsheet_formula(short) else ""
 
 
 def _overseas_house(declarer: Declarer, house: str) -> str:
@@ -183,11 +183,11 @@ def _overseas_house(declarer: Declarer, house: str) -> str:
     return text
 
 
-def schedule_csv(entries: Sequence[ClaimScheduleEntry]) -> str:
+def render_schedule_csv(entries: Sequence[ClaimScheduleEntry]) -> str:
     """The schedule as CSV. Raises ValueError for a donation that HMRC would not accept."""
     lines: dict[int, list[ClaimableDonation]] = {}
     for one in entries:
-        lines.setdefault(one.line, []).append(one.donation)
+        lines.setdefault(one.line_number, []).append(one.donation)
     out = io.StringIO()
     rows = csv.writer(out)
     rows.writerow(COLUMNS)
@@ -197,11 +197,20 @@ def schedule_csv(entries: Sequence[ClaimScheduleEntry]) -> str:
 
 
 def _row(gifts: list[ClaimableDonation]) -> list[str]:
-    minor = sum(gift.minor for gift in gifts)
+    minor = sum(gift.amount_minor for gift in gifts)
     when = [f"{max(gift.donation_date for gift in gifts):%d/%m/%y}", f"{minor // 100}.{minor % 100:02}"]
     if len(gifts) > 1:
         return ["", "", "", "", "", _AGGREGATED, "", *when]
     person, problems = build_schedule_donor_or_list_problems(gifts[0].declarer)
     if person is None:
         raise ValueError(f"donation {gifts[0].donation_id}: {'; '.join(problems)}")
-    return [person.title, person.first_name, person.last_name, person.house, person.postcode, "", "", *when]
+    return [
+        person.title,
+        person.first_name,
+        person.last_name,
+        person.house_name_or_number,
+        person.postcode,
+        "",
+        "",
+        *when,
+    ]

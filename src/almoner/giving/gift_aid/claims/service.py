@@ -17,8 +17,8 @@ from almoner.giving.checkout.donations import service as donations
 from almoner.giving.gift_aid.claims import domain, hmrc_schedule, store
 from almoner.giving.gift_aid.claims.domain import (
     AccountingYearEnd,
-    Adjustment,
     ClaimableDonation,
+    ClaimAdjustment,
     ClaimDraftResult,
     ClaimEntry,
     ExcludedDonation,
@@ -77,7 +77,7 @@ async def draft_claim(
     drafted = ClaimDraftResult(None, made.excluded_donations, made.waiting_count + more, expired)
     if not made.entries:
         return drafted
-    minor = sum(one.donation.minor for one in made.entries)
+    minor = sum(one.donation.amount_minor for one in made.entries)
     left = await store.lock_open_adjustments(tx, organisation_id)
     taken = domain.allocate_deductions([(one.id, one.remaining_minor) for one in left], minor)
     claim = GiftAidClaim(
@@ -105,7 +105,7 @@ async def _insert_claim(tx: Tx, claim: GiftAidClaim, schedule: hmrc_schedule.Cla
             "or `almoner gift-aid claims list`"
         )
     entries = [
-        ClaimEntry(one.donation.donation_id, one.donation.declaration_id, one.line, one.donation.minor)
+        ClaimEntry(one.donation.donation_id, one.donation.declaration_id, one.line_number, one.donation.amount_minor)
         for one in schedule.entries
     ]
     try:
@@ -158,7 +158,7 @@ async def _ensure_eligible_charity(tx: Tx, organisation_id: UUID) -> None:
         raise GiftAidClaimError(f"{organisation.name} is not a UK charity, so it cannot claim Gift Aid")
 
 
-async def schedule_csv(tx: Tx, claim_id: UUID) -> str:
+async def render_schedule_csv(tx: Tx, claim_id: UUID) -> str:
     """HMRC's schedule of a claim, as CSV. Raises NotFound; GiftAidClaimError if a draft claims too much."""
     tx.deployment.identity.ensure_active()
     claim = await get(tx, claim_id)
@@ -167,7 +167,7 @@ async def schedule_csv(tx: Tx, claim_id: UUID) -> str:
             f"{len(over):,} of its donations have since been refunded, reassigned or lost their declaration: "
             "withdraw the draft and create a new one"
         )
-    return hmrc_schedule.schedule_csv(await store.list_schedule_entries(tx, claim_id))
+    return hmrc_schedule.render_schedule_csv(await store.list_schedule_entries(tx, claim_id))
 
 
 async def mark_submitted(tx: Tx, claim_id: UUID, hmrc_reference: str, *, recorded_by: str) -> GiftAidClaim:
@@ -182,7 +182,7 @@ async def mark_submitted(tx: Tx, claim_id: UUID, hmrc_reference: str, *, recorde
         raise _transition_refused(claim, "submitted")
     for donation_id in await store.list_overclaimed_donation_ids(tx, claim_id):
         await adjust_gift_aid_claim_of_donation(tx, donation_id)
-    return replace(claim, status="submitted", reference=hmrc_reference)
+    return replace(claim, status="submitted", hmrc_reference=hmrc_reference)
 
 
 async def mark_paid(
@@ -222,7 +222,7 @@ async def _end_claim(tx: Tx, claim_id: UUID, target: domain.ClaimEndStatus, note
         raise GiftAidClaimError("a note is required")
     if not await store.update_status(tx, claim, target, changed_by=by, note=_validated_note(note)):
         raise _transition_refused(claim, target)
-    await store.detach_donations(tx, claim)
+    await store.detach_donations_from_claim(tx, claim)
     return replace(claim, status=target, note=note)
 
 
@@ -242,7 +242,7 @@ def _transition_refused(claim: GiftAidClaim, target: str) -> GiftAidClaimError:
     return GiftAidClaimError(f"the claim is {claim.status}, so it cannot be {target}")
 
 
-async def adjust_gift_aid_claim_of_donation(tx: Tx, donation_id: UUID) -> Adjustment | None:
+async def adjust_gift_aid_claim_of_donation(tx: Tx, donation_id: UUID) -> ClaimAdjustment | None:
     """Record what was overclaimed for a donation; None if nothing was.
 
     Locks the claim, then its donation, and so waits for a claim that is being submitted.
@@ -254,7 +254,7 @@ async def adjust_gift_aid_claim_of_donation(tx: Tx, donation_id: UUID) -> Adjust
     if claimed is None or not claimed.overclaimed_minor:
         return None
     over = claimed.overclaimed_minor
-    created = Adjustment(tx.new_id(), claimed.claim_id, donation_id, over, over, claimed.reason, tx.now)
+    created = ClaimAdjustment(tx.new_id(), claimed.claim_id, donation_id, over, over, claimed.reason, tx.now)
     await store.insert_adjustment(tx, created)
     return created
 

@@ -9,8 +9,8 @@ from asyncpg import Record
 
 from almoner.giving.gift_aid.claims.domain import (
     GIFT_AID_CLAIM,
-    Adjustment,
     ClaimableDonation,
+    ClaimAdjustment,
     ClaimedDonation,
     ClaimEntry,
     ClaimScheduleEntry,
@@ -83,8 +83,8 @@ async def insert_entries(tx: Tx, claim: GiftAidClaim, entries: Sequence[ClaimEnt
         claim.organisation_id,
         [one.donation_id for one in entries],
         [one.declaration_id for one in entries],
-        [one.line for one in entries],
-        [one.minor for one in entries],
+        [one.line_number for one in entries],
+        [one.amount_minor for one in entries],
     )
 
 
@@ -172,7 +172,7 @@ async def list_for_operators(
 async def count_for_operators(tx: Tx, status: ClaimStatus | None, organisation_id: UUID | None, max_count: int) -> int:
     """Count matching claims, up to one more than ``max_count``."""
     where = keyset.equality_conditions({"organisation_id": organisation_id, "status": status})
-    return await keyset.count_up_to(tx, "gift_aid_claim", where, max_count)
+    return await keyset.count_rows_up_to(tx, "gift_aid_claim", where, max_count)
 
 
 async def update_status(
@@ -206,7 +206,7 @@ async def update_status(
     )
 
 
-async def detach_donations(tx: Tx, claim: GiftAidClaim) -> None:
+async def detach_donations_from_claim(tx: Tx, claim: GiftAidClaim) -> None:
     """Release a claim's donations and adjustments for the next claim."""
     await tx.execute("update gift_aid_claim_donation set active = false where claim_id = $1 and active", claim.id)
     await tx.execute(
@@ -308,7 +308,7 @@ async def list_donation_ids_claimed_under_declaration(tx: Tx, declaration_id: UU
     return [row[0] for row in await tx.fetch(_CLAIMED_BY, declaration_id)]
 
 
-async def insert_adjustment(tx: Tx, adjustment: Adjustment) -> None:
+async def insert_adjustment(tx: Tx, adjustment: ClaimAdjustment) -> None:
     """Store an adjustment of a locked donation's claim; if nothing is left, the donation leaves it."""
     await tx.execute(
         """
@@ -318,7 +318,7 @@ async def insert_adjustment(tx: Tx, adjustment: Adjustment) -> None:
         adjustment.id,
         adjustment.claim_id,
         adjustment.donation_id,
-        adjustment.minor,
+        adjustment.amount_minor,
         adjustment.reason,
         adjustment.created_at,
     )
@@ -330,7 +330,7 @@ async def insert_adjustment(tx: Tx, adjustment: Adjustment) -> None:
         """,
         adjustment.claim_id,
         adjustment.donation_id,
-        adjustment.minor,
+        adjustment.amount_minor,
     )
 
 
@@ -346,15 +346,15 @@ order by a.id for no key update of a
 
 
 @across_partners("operators")
-async def lock_open_adjustments(tx: Tx, organisation_id: UUID) -> list[Adjustment]:
+async def lock_open_adjustments(tx: Tx, organisation_id: UUID) -> list[ClaimAdjustment]:
     """A charity's open adjustments, oldest first, locked until the transaction ends."""
-    return [Adjustment(*row) for row in await tx.fetch(_LOCK_OPEN_ADJUSTMENTS, organisation_id)]
+    return [ClaimAdjustment(*row) for row in await tx.fetch(_LOCK_OPEN_ADJUSTMENTS, organisation_id)]
 
 
 @across_partners("operators")
 async def list_newest_adjustments(
     tx: Tx, organisation_id: UUID | None, limit: int, before: UUID | None = None
-) -> list[Adjustment]:
+) -> list[ClaimAdjustment]:
     """The newest adjustments of one charity or all, before the given one."""
     rows = await tx.fetch(
         f"""
@@ -366,7 +366,7 @@ async def list_newest_adjustments(
         limit,
         before,
     )
-    return [Adjustment(*row) for row in rows]
+    return [ClaimAdjustment(*row) for row in rows]
 
 
 async def deduct_adjustments(tx: Tx, claim: GiftAidClaim, deductions: Sequence[tuple[UUID, int]]) -> None:

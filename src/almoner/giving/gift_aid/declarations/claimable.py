@@ -15,7 +15,7 @@ from typing import Final
 from babel import Locale
 
 from almoner.giving.gift_aid.declarations.domain import Declarer
-from almoner.kit.text import clean_ascii_code, is_formula
+from almoner.kit.text import clean_ascii_code, is_spreadsheet_formula
 from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2
 
 _MAX_LAST_NAME: Final = 35
@@ -181,7 +181,7 @@ def _title_problem(title: str) -> DeclarerProblem | None:
 def _name_problem(name: str, joint: re.Pattern[str]) -> DeclarerProblem | None:
     if not name.strip():
         return DeclarerProblem.MISSING
-    if is_formula(name):
+    if is_spreadsheet_formula(name):
         return DeclarerProblem.FORMULA if any(map(str.isalpha, name)) else DeclarerProblem.NOT_A_VALUE
     if not any(map(str.isalpha, name)) or is_placeholder(name):
         return DeclarerProblem.NOT_A_VALUE
@@ -195,6 +195,6 @@ def _house_problem(house: str) -> DeclarerProblem | None:
         return DeclarerProblem.MISSING
     if is_placeholder(house):
         return DeclarerProblem.NOT_A_VALUE
-    if is_formula(house):
+    if is_spreadsheet_formula(house):
         return DeclarerProblem.FORMULA  # HMRC accepts no escaping
     return DeclarerProblem.HOUSE_TOO_LONG if len(" ".join(house.split())) > MAX_HOUSE else None

@@ -155,7 +155,7 @@ def _four_years_before(moment: datetime) -> datetime:
         return moment.replace(year=moment.year - _YEARS_BACK, day=28)
 
 
-def newest_covering_declaration(declarations: Iterable[Declaration], moment: datetime) -> Declaration | None:
+def find_newest_covering_declaration(declarations: Iterable[Declaration], moment: datetime) -> Declaration | None:
     """The newest declaration that covers a donation made at a given time."""
     found = [one for one in declarations if one.covers(moment)]
     return max(found, key=lambda one: (one.created_at, one.id)) if found else None

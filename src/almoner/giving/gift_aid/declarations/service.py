@@ -91,7 +91,7 @@ async def find_covering_declaration_id(
     if user_id is None:
         return None
     while (
-        found := domain.newest_covering_declaration(
+        found := domain.find_newest_covering_declaration(
             await store.list_declarations_of_user(tx, partner, user_id), donated_at
         )
     ) is not None:
@@ -135,7 +135,7 @@ async def does_declaration_still_cover_donations(
     return known is not None and known.organisation_id == organisation_id and known.covers(tx.now)
 
 
-async def find_declaration_id_for_restored_donation(
+async def find_or_create_declaration_for_recreated_donation(
     tx: Tx, partner: Partner, user_id: UUID | None, donated_at: datetime, previous_declaration_id: UUID | None
 ) -> UUID | None:
     """The declaration that covers a donation created again after cancellation."""

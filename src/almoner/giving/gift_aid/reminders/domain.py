@@ -20,7 +20,7 @@ class RegularDonationDeclaration:
     organisation_id: UUID
     subscription_id: UUID
     declared_at: datetime
-    ended: bool
+    has_ended: bool
 
     @staticmethod
     def declaration_text(charity: str) -> str:

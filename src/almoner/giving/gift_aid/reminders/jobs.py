@@ -29,7 +29,7 @@ async def compose_reminder_email(tx: Tx, mails: MailRenderer, job: DecodedJob[Re
         declared, subscription = await service.get_declaration_and_subscription(tx, job.details.id)
     except NotFound:
         return None
-    if declared.ended or subscription.email is None:
+    if declared.has_ended or subscription.email is None:
         return None
     charity = (
         await hosted_page.load_profile_of_organisation(tx, Partner(declared.partner_id), declared.organisation_id)

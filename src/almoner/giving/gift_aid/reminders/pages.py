@@ -77,7 +77,7 @@ class GiftAidDeclarationPages(RecordLinkPages):
         language, partner = self.pages.language_for_tag(subscription.language), Partner(declared.partner_id)
         charity = (await hosted_page.load_profile_of_organisation(tx, partner, declared.organisation_id)).name
         links = (await partners.get(tx, partner)).public_links
-        if declared.ended:
+        if declared.has_ended:
             return self.pages.render_message(
                 "regular.aid.cancelled", language, status=200, icon="check", partner_links=links, organisation=charity
             )

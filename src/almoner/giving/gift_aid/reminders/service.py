@@ -62,7 +62,7 @@ async def _remind_donor(tx: Tx, declaration_id: UUID) -> None:
 async def cancel_declaration_by_donor(tx: Tx, declaration_id: UUID) -> bool:
     """Cancel the declaration from now on; False if it has already ended. Raises NotFound."""
     declared, _ = await get_declaration_and_subscription(tx, declaration_id)
-    if declared.ended:
+    if declared.has_ended:
         return False
     await donations.cancel_gift_aid_declaration(tx, declared.id, None)
     return True

@@ -42,7 +42,7 @@ async def propose_successor_organisations(context: JobContext, _job: DecodedJob[
     failed: Exception | None = None
     while True:
         async with context.db.read() as tx:
-            found = await service.list_subscription_ids_with_outdated_proposal(tx, after)
+            found = await service.list_subscription_ids_with_outdated_successor_proposal(tx, after)
         for subscription_id in found:
             try:
                 async with context.db.write() as tx:

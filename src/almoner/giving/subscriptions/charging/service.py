@@ -59,9 +59,11 @@ async def process_due_subscriptions(tx: Tx, limit: int = BATCH) -> int:
     return len(due)
 
 
-async def list_subscription_ids_with_outdated_proposal(tx: Tx, after_id: UUID | None, limit: int = BATCH) -> list[UUID]:
+async def list_subscription_ids_with_outdated_successor_proposal(
+    tx: Tx, after_id: UUID | None, limit: int = BATCH
+) -> list[UUID]:
     """Subscriptions after this ID whose nonprofit merged into another than the one that is proposed, if any is."""
-    return await store.list_subscription_ids_with_outdated_proposal(tx, after_id, limit)
+    return await store.list_subscription_ids_with_outdated_successor_proposal(tx, after_id, limit)
 
 
 async def next_due_at(tx: Tx) -> datetime | None:
@@ -138,7 +140,7 @@ async def update_successor_proposal(tx: Tx, subscription_id: UUID) -> None:
     """
     subscription = await subscriptions.get_for_update(tx, ALL_PARTNERS, subscription_id)
     organisation = await organisations.get(tx, Partner(subscription.partner_id), subscription.organisation_id)
-    successor = await subscriptions.find_receiving_successor_id(tx, subscription, organisation)
+    successor = await subscriptions.find_successor_id_able_to_receive(tx, subscription, organisation)
     if subscription.status not in LIVE_STATUSES or successor == subscription.proposed_organisation_id:
         return
     charge = await subscriptions.find_open_charge(tx, subscription.id)
@@ -187,8 +189,8 @@ async def _open_due_date(
     if charge is not None:
         await _close(tx, charge, None)
         charge = None
-    await subscriptions.skip_dates(tx, subscription.id, due.expired_dates, "too_late")
-    await subscriptions.skip_dates(tx, subscription.id, due.missed_dates, "missed_date")
+    await subscriptions.skip_due_dates(tx, subscription.id, due.expired_dates, "too_late")
+    await subscriptions.skip_due_dates(tx, subscription.id, due.missed_dates, "missed_date")
     if due.date_to_charge is not None:
         charge = SubscriptionCharge(subscription.id, due.date_to_charge, "open", next_attempt_at=due.first_attempt_at)
         await subscriptions.insert_open_charge(tx, charge)
@@ -220,7 +222,7 @@ async def _charge(
         donation = await donations.get_for_update(tx, Partner(subscription.partner_id), charge.donation_id)
         donation = await donations.apply_subscription_amount(tx, donation, subscription)
     await donations.charge_off_session(tx, subscription, donation, organisation.effective_display_name)
-    charge = replace(charge, donation_id=donation.id, attempts=charge.attempts + 1, next_attempt_at=None)
+    charge = replace(charge, donation_id=donation.id, attempt_count=charge.attempt_count + 1, next_attempt_at=None)
     await subscriptions.update_charge(tx, charge)
     return replace(subscription, last_charged_on=tx.deployment.date_in_issuer_time_zone(tx.now)), charge
 
@@ -231,7 +233,7 @@ async def _stop(
     """Stop charging because the nonprofit cannot receive donations, until the donor decides."""
     await _close(tx, charge, "organisation_cannot_receive")
     subscription = await subscriptions.pause_locked_subscription(tx, subscription, None, "organisation_cannot_receive")
-    successor = await subscriptions.find_receiving_successor_id(tx, subscription, organisation)
+    successor = await subscriptions.find_successor_id_able_to_receive(tx, subscription, organisation)
     return await _update_proposal(tx, subscription, successor)
 
 

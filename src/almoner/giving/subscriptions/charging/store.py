@@ -43,7 +43,9 @@ async def awaits_provider_response(tx: Tx, donation_id: UUID) -> bool:
 
 
 @across_partners("sweep")
-async def list_subscription_ids_with_outdated_proposal(tx: Tx, after_id: UUID | None, limit: int) -> list[UUID]:
+async def list_subscription_ids_with_outdated_successor_proposal(
+    tx: Tx, after_id: UUID | None, limit: int
+) -> list[UUID]:
     """Ongoing subscriptions whose nonprofit has a successor that is not proposed, or whose proposal must end, by ID."""
     rows = await tx.fetch(
         """

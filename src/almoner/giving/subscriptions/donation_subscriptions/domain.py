@@ -158,7 +158,7 @@ class DonationSubscription:
     def next_due_date_after(self, day: date) -> date:
         """The first due date after a day."""
         assert self.anchor_on is not None, "a plan that has begun has its day"
-        return recurrence.next_date(self.anchor_on, self.frequency, day)
+        return recurrence.next_occurrence_date(self.anchor_on, self.frequency, day)
 
     def due_dates_until(self, last_day: date) -> list[date]:
         """The due dates from the next one to ``last_day``, inclusive."""
@@ -178,7 +178,7 @@ class SubscriptionCharge:
     due_on: date
     status: ChargeStatus
     donation_id: UUID | None = None
-    attempts: int = 0
+    attempt_count: int = 0
     next_attempt_at: datetime | None = None
     skip_reason: SkipReason | None = None
     decline_code: str | None = None
@@ -251,7 +251,7 @@ def last_charge_day(due_on: date) -> date:
     return due_on + CHARGED_WITHIN
 
 
-def retry_day(due_on: date, today: date) -> date | None:
+def next_retry_day(due_on: date, today: date) -> date | None:
     """The next retry day of a due date, after today; None if there is none."""
     days = (due_on + timedelta(days=after) for after in RETRY_DAYS)
     return next((day for day in days if day > today), None)
@@ -369,7 +369,7 @@ def _date_before(subscription: DonationSubscription) -> date:
     found, number = subscription.anchor_on, 1
     while (
         subscription.next_due_on is not None
-        and (due_on := recurrence.nth_date(subscription.anchor_on, subscription.frequency, number))
+        and (due_on := recurrence.nth_occurrence_date(subscription.anchor_on, subscription.frequency, number))
         < subscription.next_due_on
     ):
         found, number = due_on, number + 1

@@ -39,7 +39,7 @@ from almoner.giving.subscriptions.donation_subscriptions.store_charges import in
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import (
     load_open_charges_by_subscription as load_open_charges_by_subscription,
 )
-from almoner.giving.subscriptions.donation_subscriptions.store_charges import skip_dates as skip_dates
+from almoner.giving.subscriptions.donation_subscriptions.store_charges import skip_due_dates as skip_due_dates
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import update_charge as update_charge
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
@@ -117,7 +117,7 @@ async def create_or_update_pending_subscription(
     details: DonationDetails,
     previous_subscription_id: UUID | None,
     *,
-    donor_shown: bool,
+    shows_donor_in_api: bool,
 ) -> UUID | None:
     """Create the pending subscription that a donor chose in a locked session; None for a single donation.
 
@@ -135,7 +135,7 @@ async def create_or_update_pending_subscription(
             await _end(tx, former, "not_started")
         return None
     subscription = _chosen(
-        former or _new_plan(tx, session, details.money, details.frequency, donor_shown=donor_shown), details
+        former or _new_plan(tx, session, details.money, details.frequency, donor_shown=shows_donor_in_api), details
     )
     subscription = replace(subscription, frequency=details.frequency)
     if former is None:
@@ -217,7 +217,7 @@ async def request_payment_method_deletion(
     tx: Tx, provider: str, saved_method: SavedPaymentMethod, partner_id: UUID | None = None
 ) -> None:
     """Have the provider delete a saved payment method that no subscription uses."""
-    replaced = domain.PaymentMethodReplacedEvent(provider, saved_method.customer, saved_method.id)
+    replaced = domain.PaymentMethodReplacedEvent(provider, saved_method.customer_id, saved_method.id)
     await outbox.emit_internal_event(tx, domain.PAYMENT_METHOD_REPLACED, replaced, partner_id=partner_id)
 
 
@@ -283,11 +283,11 @@ async def record_decline(tx: Tx, subscription: DonationSubscription, donation: D
     if charge is None or charge.status != "open" or subscription.status not in domain.CHARGED_STATUSES:
         return
     zone = tx.deployment.time_zone
-    retry_on = domain.retry_day(charge.due_on, tx.deployment.date_in_issuer_time_zone(tx.now))
+    retry_on = domain.next_retry_day(charge.due_on, tx.deployment.date_in_issuer_time_zone(tx.now))
     again = decline.action is DeclineAction.RETRY and retry_on is not None
     charge = replace(
         charge,
-        decline_code=decline.code,
+        decline_code=decline.decline_code,
         next_attempt_at=subscription.charge_datetime(retry_on, zone) if again and retry_on else None,
     )
     await update_charge(tx, charge)
@@ -429,7 +429,7 @@ async def resume_locked_subscription(tx: Tx, subscription: DonationSubscription)
     """Like ``resume``, for a locked subscription."""
     domain.ensure_status_in(subscription, "paused")
     subscription, missed = domain.as_resumed(subscription, tx.now, tx.deployment.time_zone)
-    await skip_dates(tx, subscription.id, missed, "paused")
+    await skip_due_dates(tx, subscription.id, missed, "paused")
     charge = await find_open_charge(tx, subscription.id)
     if charge is not None and charge.next_attempt_at is None:  # resumed before the pause had closed the due date
         await update_charge(tx, replace(charge, next_attempt_at=tx.now))
@@ -446,7 +446,7 @@ async def skip_next_due_date(
     domain.ensure_status_in(subscription, *domain.CHARGED_STATUSES)
     skipped = subscription.next_due_on
     assert skipped is not None, "a plan that has begun has its next date"
-    await skip_dates(tx, subscription.id, [skipped], reason)
+    await skip_due_dates(tx, subscription.id, [skipped], reason)
     subscription = domain.with_next_due_date(
         subscription, subscription.next_due_date_after(skipped), tx.deployment.time_zone
     )
@@ -482,7 +482,7 @@ async def set_payment_method(
     if former is not None and former.expires_later_than(saved_method):
         await store_change_and_emit_event(tx, replace(subscription, payment_method=saved_method), domain.UPDATED)
         return
-    if former is None or (former.customer, former.id) != (saved_method.customer, saved_method.id):
+    if former is None or (former.customer_id, former.id) != (saved_method.customer_id, saved_method.id):
         await _release_payment_method(tx, subscription)
     charge = await find_open_charge(tx, subscription.id)
     # During a payment, its result decides when to retry.
@@ -507,7 +507,7 @@ async def withdraw_successor_proposal(tx: Tx, subscription: DonationSubscription
     return await store_change_and_emit_event(tx, replace(subscription, proposed_organisation_id=None))
 
 
-async def find_receiving_successor_id(
+async def find_successor_id_able_to_receive(
     tx: Tx, subscription: DonationSubscription, organisation: Organisation
 ) -> UUID | None:
     """The successor of the subscription's nonprofit, if it can receive the subscription's donations."""
@@ -525,7 +525,7 @@ async def find_proposed_successor_id(tx: Tx, subscription: DonationSubscription)
     if subscription.proposed_organisation_id is None:
         return None
     organisation = await organisations.get(tx, Partner(subscription.partner_id), subscription.organisation_id)
-    successor_id = await find_receiving_successor_id(tx, subscription, organisation)
+    successor_id = await find_successor_id_able_to_receive(tx, subscription, organisation)
     return successor_id if successor_id == subscription.proposed_organisation_id else None
 
 
@@ -539,7 +539,7 @@ async def accept_successor_organisation(
     subscription = replace(subscription, organisation_id=successor_id, proposed_organisation_id=None)
     if subscription.status == "paused" and subscription.pause_reason == "organisation_cannot_receive":
         subscription, missed = domain.as_resumed(subscription, tx.now, tx.deployment.time_zone)
-        await skip_dates(tx, subscription.id, missed, "organisation_cannot_receive")
+        await skip_due_dates(tx, subscription.id, missed, "organisation_cannot_receive")
     subscription = await store_change_and_emit_event(tx, subscription, domain.UPDATED)
     await store.insert_agreement(tx, subscription, agreement)
     await notify_donor(tx, subscription, "organisation_moved")

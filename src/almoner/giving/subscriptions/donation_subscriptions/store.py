@@ -115,7 +115,7 @@ def _parts(subscription: DonationSubscription) -> list[object]:
     method: tuple[object, ...] = (None,) * 7
     if saved is not None:
         expires_at = saved.expires_at
-        method = (subscription.provider, saved.customer, saved.id, saved.type, saved.brand, saved.last4, expires_at)
+        method = (subscription.provider, saved.customer_id, saved.id, saved.type, saved.brand, saved.last4, expires_at)
     return [subscription.money.minor, subscription.money.currency, *requested, *method]
 
 

@@ -64,13 +64,13 @@ async def insert_open_charge(tx: Tx, charge: SubscriptionCharge) -> None:
         charge.subscription_id,
         charge.due_on,
         charge.donation_id,
-        charge.attempts,
+        charge.attempt_count,
         charge.next_attempt_at,
         tx.now,
     )
 
 
-async def skip_dates(tx: Tx, subscription_id: UUID, dates: Sequence[date], reason: SkipReason) -> None:
+async def skip_due_dates(tx: Tx, subscription_id: UUID, dates: Sequence[date], reason: SkipReason) -> None:
     """Record dates that are not charged."""
     if not dates:
         return
@@ -97,7 +97,7 @@ async def update_charge(tx: Tx, charge: SubscriptionCharge) -> None:
         charge.subscription_id,
         charge.due_on,
         charge.donation_id,
-        charge.attempts,
+        charge.attempt_count,
         charge.next_attempt_at,
         charge.decline_code,
     )

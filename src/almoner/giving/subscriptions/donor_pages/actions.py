@@ -22,7 +22,7 @@ Problems = dict[str, str]
 """Catalogue keys of the problems, by field ID."""
 
 
-class AgreementNeeded(Exception):
+class AgreementRequired(Exception):
     """The donor must first agree to the new amount. ``minor``: in minor units."""
 
     def __init__(self, agreement: Agreement, minor: int) -> None:
@@ -69,7 +69,7 @@ def build_change_agreement(
 
 
 async def change_amount(tx: Tx, submitted_form: SubmittedForm) -> Problems:
-    """Change the amount from the next due date on. Raises AgreementNeeded until the donor agrees."""
+    """Change the amount from the next due date on. Raises AgreementRequired until the donor agrees."""
     subscription = submitted_form.regular_donation.subscription
     subscriptions_domain.ensure_status_in(subscription, *subscriptions_domain.LIVE_STATUSES)
     amounts = hosted_page_domain.donation_amounts_for(subscription.money.currency)
@@ -80,7 +80,7 @@ async def change_amount(tx: Tx, submitted_form: SubmittedForm) -> Problems:
         return {"typed": minor}
     agreement = submitted_form.build_agreement(Money(minor, subscription.money.currency), subscription.frequency)
     if submitted_form.field("agreed") != str(minor):
-        raise AgreementNeeded(agreement, minor)
+        raise AgreementRequired(agreement, minor)
     await subscriptions.change_amount_and_frequency_by_donor(
         tx, submitted_form.partner, subscription.id, minor, subscription.frequency, agreement
     )
@@ -112,7 +112,7 @@ async def pause_subscription(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     until = None
     if months != "open":
         zone = tx.deployment.time_zone
-        day = recurrence.nth_date(tx.deployment.date_in_issuer_time_zone(tx.now), "monthly", int(months))
+        day = recurrence.nth_occurrence_date(tx.deployment.date_in_issuer_time_zone(tx.now), "monthly", int(months))
         until = recurrence.local_time_to_utc(day, time(), zone)
     await subscriptions.pause(
         tx, submitted_form.partner, submitted_form.regular_donation.subscription.id, until, "donor"

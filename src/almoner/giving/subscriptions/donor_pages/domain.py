@@ -61,7 +61,7 @@ class RegularDonation:
 class DonorRegularDonations:
     """All subscriptions of a donor with a partner, newest first; ended ones last."""
 
-    opened_by: DonationSubscription
+    opened_subscription: DonationSubscription
     partner: PartnerAccount
     regular_donations: Sequence[RegularDonation]
 

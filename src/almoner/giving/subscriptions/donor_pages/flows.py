@@ -55,7 +55,7 @@ async def start_card_change(context: CardChangeContext, subscription_id: UUID, r
         raise ProviderUnavailable from failure
     async with context.db.write() as tx:
         await store.set_provider_setup_id(tx, setup_id, created.id)
-    return created.url
+    return created.setup_page_url
 
 
 async def _order(
@@ -66,16 +66,16 @@ async def _order(
     if subscription.status not in LIVE_STATUSES or subscription.email is None or agreed is None:
         return None
     partner, since = Partner(subscription.partner_id), tx.real_now - domain.CARD_CHANGES_WITHIN
-    if await store.count_setups_since(tx, partner, subscription.id, since) >= domain.MAX_CARD_CHANGES:
+    if await store.count_payment_method_setups_since(tx, partner, subscription.id, since) >= domain.MAX_CARD_CHANGES:
         return None
     setup_id = await store.insert_payment_method_setup(tx, partner, subscription.id)
     back = f"{return_url}?token={tx.vault.create_page_token(domain.CARD_PURPOSE, setup_id)}"
     order = PaymentMethodSetupRequest(
-        key=f"{tx.deployment.environment}:setup:{encode_uuid(setup_id)}",
+        idempotency_key=f"{tx.deployment.environment}:setup:{encode_uuid(setup_id)}",
         reference=encode_uuid(setup_id),
         currency=subscription.money.currency,
         description=(await hosted_page.load_profile_of_organisation(tx, partner, subscription.organisation_id)).name,
-        save_for=FutureUseConsent(agreed[0].text, agreed[0].version, subscription.email),
+        future_use_consent=FutureUseConsent(agreed[0].text, agreed[0].version, subscription.email),
         return_url=back,
         cancel_url=back,
         callback_url=f"{tx.base_urls.api}/callbacks/{provider}",
@@ -90,7 +90,7 @@ async def finish_card_change(context: CardChangeContext, setup_id: UUID) -> tupl
     Raises NotFound, ProviderUnavailable.
     """
     async with context.db.read() as tx:
-        found = await store.find_setup(tx, setup_id)
+        found = await store.find_payment_method_setup(tx, setup_id)
     if found is None:
         raise NotFound
     subscription_id, name = found
@@ -109,7 +109,7 @@ async def handle_setup_webhook(context: CardChangeContext, event: ProviderEvent)
     Raises WebhookRefused, ProviderUnavailable.
     """
     try:
-        setup = await context.provider.fetch_payment_method_setup(event.payment)
+        setup = await context.provider.fetch_payment_method_setup(event.payment_id)
     except PaymentNotRecognised:
         return False
     except NoSuchPayment as error:
@@ -126,16 +126,16 @@ async def _apply(context: CardChangeContext, setup: ProviderSetup) -> bool:
     if setup_id is None or saved is None or setup.status is not ProviderStatus.SUCCEEDED:
         return False
     async with context.db.write() as tx:
-        found = await store.find_setup(tx, setup_id)
-        if found is None or setup.live is tx.deployment.sandbox:
+        found = await store.find_payment_method_setup(tx, setup_id)
+        if found is None or setup.is_live_mode is tx.deployment.sandbox:
             return False
         subscription = await subscriptions.get_for_update(tx, ALL_PARTNERS, found[0])
-        new = await store.mark_setup_completed(tx, setup_id)
+        new = await store.mark_payment_method_setup_completed(tx, setup_id)
         if subscription.status in LIVE_STATUSES:
             if new:
                 await subscriptions.set_payment_method(tx, context.provider.name, subscription, saved)
             return True
         if new:  # the subscription ended meanwhile: delete the saved card
-            unused = PaymentMethodReplacedEvent(context.provider.name, saved.customer, saved.id)
+            unused = PaymentMethodReplacedEvent(context.provider.name, saved.customer_id, saved.id)
             await outbox.emit_internal_event(tx, PAYMENT_METHOD_REPLACED, unused, partner_id=subscription.partner_id)
         return False

@@ -38,6 +38,9 @@ async def compose_management_link_email(
 
 notifications: Final = (
     NotificationDefinition(
-        SEND_LINK, Path(__file__).parent / "mails" / "link.html", compose_management_link_email, retry=RETRY_FOR_HOURS
+        SEND_LINK,
+        Path(__file__).parent / "mails" / "link.html",
+        compose_management_link_email,
+        retry_policy=RETRY_FOR_HOURS,
     ),
 )

@@ -29,7 +29,7 @@ from almoner.giving.subscriptions.donor_pages import actions, domain, service
 from almoner.giving.subscriptions.donor_pages.actions import (
     ACTIONS,
     DONE,
-    AgreementNeeded,
+    AgreementRequired,
     DonorAction,
     Problems,
     SubmittedForm,
@@ -165,7 +165,7 @@ class RegularDonationPages(RecordLinkPages):
             problems = await self._perform(request, opened_by, subscription_id, action, form)
         except InvalidState:
             return await self._list(request, opened_by, visit, status=409, notice="regular.stale")
-        except AgreementNeeded as needed:
+        except AgreementRequired as needed:
             return await self._form_page(opened_by, subscription_id, visit, name, entered_values=form, needed=needed)
         if problems:
             return await self._form_page(
@@ -196,9 +196,12 @@ class RegularDonationPages(RecordLinkPages):
             found = await service.load_regular_donation(tx, opened_by, subscription_id)
         [shown] = found.regular_donations
         try:
-            url = None if shown.unpaid is None else await self._provider.pay(shown.unpaid[0])
+            url = None if shown.unpaid is None else await self._provider.create_payment_url(shown.unpaid[0])
         except AccountPaused:
-            links, language = found.partner.public_links, self.pages.language_for_tag(found.opened_by.language)
+            links, language = (
+                found.partner.public_links,
+                self.pages.language_for_tag(found.opened_subscription.language),
+            )
             return self.pages.render_message("give.paused", language, status=409, partner_links=links)
         except ServiceUnavailable:
             return await self._list(request, opened_by, visit, status=503, notice="give.busy")
@@ -242,7 +245,7 @@ class RegularDonationPages(RecordLinkPages):
             await self._record_change(tx, request, subscription, "card")
         back = f"{self._db.deployment.base_urls.pages}{_PATH}/card/return"
         try:
-            url = await self._provider.change_card(subscription_id, back)
+            url = await self._provider.start_card_change(subscription_id, back)
         except ServiceUnavailable:
             return await self._list(request, opened_by, visit, status=503, notice="give.busy")
         if url is None:
@@ -273,7 +276,7 @@ class RegularDonationPages(RecordLinkPages):
                 return self._redirect(one.subscription.id, done)
         return self.pages.render_page(
             "regular_returned.html",
-            self.pages.language_for_tag(shown.opened_by.language),
+            self.pages.language_for_tag(shown.opened_subscription.language),
             text=f"regular.done.{done}",
             partner_links=shown.partner.public_links,
         )
@@ -333,19 +336,21 @@ class RegularDonationPages(RecordLinkPages):
     ) -> Response:
         async with self._db.read() as tx:
             shown = await service.load_regular_donations(tx, opened_by)
-        language = self.pages.language_for_tag(shown.opened_by.language)
+        language = self.pages.language_for_tag(shown.opened_subscription.language)
         done = request.query_params.get("done")
         return self.pages.render_page(
             "regular.html",
             language,
             status=status,
-            form_targets=(self._provider.origin,),
+            form_targets=(self._provider.provider_page_origin,),
             notice=notice,
             done=f"regular.done.{done}" if done in DONE and notice is None else None,
             partner=shown.partner,
             partner_links=shown.partner.public_links,
             listed=[self._context(one, language) for one in shown.regular_donations],
-            donor=formats.full_name(shown.opened_by.first_name or "", shown.opened_by.last_name or "", language.locale),
+            donor=formats.full_name(
+                shown.opened_subscription.first_name or "", shown.opened_subscription.last_name or "", language.locale
+            ),
             statement_url=self._statement_url(shown),
             csrf=visit.csrf,
             action=self._action(opened_by),
@@ -410,12 +415,12 @@ class RegularDonationPages(RecordLinkPages):
         status: int = 200,
         problems: Problems | None = None,
         entered_values: Mapping[str, object] | None = None,
-        needed: AgreementNeeded | None = None,
+        needed: AgreementRequired | None = None,
     ) -> Response:
         async with self._db.read() as tx:
             shown = await service.load_regular_donation(tx, opened_by, subscription_id)
             today = self._db.deployment.date_in_issuer_time_zone(tx.now)
-        one, language = shown.regular_donations[0], self.pages.language_for_tag(shown.opened_by.language)
+        one, language = shown.regular_donations[0], self.pages.language_for_tag(shown.opened_subscription.language)
         if one.subscription.status == "cancelled":
             return self._redirect(opened_by, "cancel")
         return self.pages.render_page(

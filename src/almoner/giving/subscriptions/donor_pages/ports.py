@@ -15,8 +15,8 @@ class DonorPaymentFunctions:
     a card change, and whether it was changed.
     """
 
-    origin: str
-    pay: Callable[[UUID], Awaitable[str | None]]
+    provider_page_origin: str
+    create_payment_url: Callable[[UUID], Awaitable[str | None]]
     refresh_payment: Callable[[UUID], Awaitable[None]]
-    change_card: Callable[[UUID, str], Awaitable[str | None]]
+    start_card_change: Callable[[UUID, str], Awaitable[str | None]]
     finish_card_change: Callable[[UUID], Awaitable[tuple[UUID, bool]]]

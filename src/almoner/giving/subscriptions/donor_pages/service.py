@@ -97,7 +97,7 @@ async def _shown(
     tx: Tx, partner: Partner, subscription: DonationSubscription, receipts: list[PaidDonation]
 ) -> RegularDonation:
     nonprofit = await hosted_page.load_profile_of_organisation(tx, partner, subscription.organisation_id)
-    receives = subscription.money.currency in nonprofit.receives
+    receives = subscription.money.currency in nonprofit.receivable_currencies
     proposed = await subscriptions.find_proposed_successor_id(tx, subscription)
     return RegularDonation(
         subscription,

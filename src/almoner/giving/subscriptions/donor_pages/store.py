@@ -40,7 +40,7 @@ async def load_paid_donations_by_subscription(
     return found
 
 
-async def count_setups_since(tx: Tx, partner: Partner, subscription_id: UUID, since: datetime) -> int:
+async def count_payment_method_setups_since(tx: Tx, partner: Partner, subscription_id: UUID, since: datetime) -> int:
     """How often the donor of a locked subscription has started to change the card since a given real time."""
     return int(
         await tx.fetchval(
@@ -77,7 +77,7 @@ async def set_provider_setup_id(tx: Tx, setup_id: UUID, provider_setup_id: str) 
 
 
 @across_partners("held")
-async def mark_setup_completed(tx: Tx, setup_id: UUID) -> bool:
+async def mark_payment_method_setup_completed(tx: Tx, setup_id: UUID) -> bool:
     """Record that the new card was saved; False if that is already recorded."""
     return bool(
         await tx.fetchval(
@@ -96,7 +96,7 @@ class CardChangeSetup(NamedTuple):
 
 
 @across_partners("banking")
-async def find_setup(tx: Tx, setup_id: UUID) -> CardChangeSetup | None:
+async def find_payment_method_setup(tx: Tx, setup_id: UUID) -> CardChangeSetup | None:
     """The subscription of a card change, and the provider's ID of its page."""
     row = await tx.fetchrow(
         "select subscription_id, provider_setup from donation_subscription_setup where id = $1", setup_id

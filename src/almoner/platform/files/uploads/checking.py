@@ -64,7 +64,7 @@ class UploadChecker:
         content: BinaryIO,
         media_types: Sequence[str] | None,
         *,
-        field: str = "file",
+        field_name: str = "file",
         longest_side: int | None = None,
         pad_to_square: bool = False,
         pdf_page: int | None = None,
@@ -96,11 +96,11 @@ class UploadChecker:
                 self._reported(outcome, monotonic() - started)
                 if stated is None:
                     raise FiletypeNotSupported(
-                        f"body.{field} cannot be read within the limits of time and memory", cause="complex"
+                        f"body.{field_name} cannot be read within the limits of time and memory", cause="complex"
                     )
                 if "refused" in stated:
                     raise FiletypeNotSupported(
-                        f"body.{field} {stated['refused']}", cause=stated.get("reason", "damaged")
+                        f"body.{field_name} {stated['refused']}", cause=stated.get("reason", "damaged")
                     )
                 stored = target if stated["rewritten"] else content
                 size, digest = await run_in_detached_thread(lambda: _hash_file(stored))

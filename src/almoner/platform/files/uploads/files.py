@@ -18,8 +18,8 @@ Flag = Literal[
 class CheckedFile:
     """A checked file: a re-encoded image, or a PDF as received or repaired.
 
-    ``content`` is an unnamed temporary file, deleted when closed; ``fields`` are the text parts beside it. ``pages``:
-    the PDF's number of pages, if one was rendered.
+    ``content`` is an unnamed temporary file, deleted when closed; ``form_fields`` are the text parts beside it.
+    ``page_count``: the PDF's number of pages, if one was rendered.
     """
 
     media_type: MediaType
@@ -27,8 +27,8 @@ class CheckedFile:
     sha256: bytes
     content: BinaryIO
     flags: tuple[Flag, ...]
-    fields: Mapping[str, str]
-    pages: int = 1
+    form_fields: Mapping[str, str]
+    page_count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,5 +44,5 @@ class StoredFile:
     key: str
     scanned: bool
     flags: tuple[Flag, ...]
-    fields: Mapping[str, str]
+    form_fields: Mapping[str, str]
     name: str = ""

@@ -116,7 +116,9 @@ def check_and_rewrite_file(source_fd: int, target_fd: int, task: dict[str, Any])
         raise FileRefused("is none of " + ", ".join(kinds or [kind for _, kind in _SIGNATURES]), "type")
     if found == _PDF and task["page"] is not None:
         page = BytesIO()
-        pages = pdf_pages.render_page(content, task["page"], page, longest_side, quarter_turns=task["quarterTurns"])
+        pages = pdf_pages.render_page_and_count_pages(
+            content, task["page"], page, longest_side, quarter_turns=task["quarterTurns"]
+        )
         with os.fdopen(target_fd, "wb") as file:
             file.write(page.getbuffer())
         return {"mediaType": image_checks.JPEG, "flags": [], "rewritten": True, "pages": pages}
@@ -165,7 +167,7 @@ def _preload_parsers() -> None:
             made_pdf.save(page, encryption=encryption)
             pdf_checks.inspect_pdf(page.getvalue())
             pdf_checks.inspect_pdf(page.getvalue().replace(b"%%EOF", b""))
-            pdf_pages.render_page(page.getvalue(), 1, BytesIO(), 8)
+            pdf_pages.render_page_and_count_pages(page.getvalue(), 1, BytesIO(), 8)
 
 
 if __name__ == "__main__":

@@ -28,14 +28,16 @@ def initialise_pdfium() -> None:
     pdfium.FPDF_InitLibraryWithConfig(pdfium.FPDF_LIBRARY_CONFIG(_CONFIGURATION_VERSION, no_fonts, None, 0))
 
 
-def render_page(content: bytes, number: int, target: BinaryIO, longest_side: int, *, quarter_turns: int = 0) -> int:
-    """Render page ``number`` (from 1) as a JPEG; ``longest_side``: in pixels. Returns the number of pages.
+def render_page_and_count_pages(
+    content: bytes, page_number: int, target: BinaryIO, longest_side: int, *, quarter_turns: int = 0
+) -> int:
+    """Render page ``page_number`` (from 1) as a JPEG; ``longest_side``: in pixels. Returns the number of pages.
 
     ``quarter_turns``: clockwise turns by 90 degrees. Raises FileRefused.
     """
     opened = pdfium.FPDF_LoadMemDocument64(content, len(content), None)
     pages: int = pdfium.FPDF_GetPageCount(opened) if opened else 0
-    page = pdfium.FPDF_LoadPage(opened, number - 1) if 1 <= number <= pages else None
+    page = pdfium.FPDF_LoadPage(opened, page_number - 1) if 1 <= page_number <= pages else None
     if not page:
         raise FileRefused(_NO_PAGE)
     image_checks.save_jpeg(_draw(opened, page, min(longest_side, _MAX_SIDE), quarter_turns), target)

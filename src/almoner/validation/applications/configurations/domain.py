@@ -190,6 +190,8 @@ def find_answer_problem(field: PartnerField, answer: object) -> str | None:
     return None if len(answer) <= longest else f"must be at most {longest} characters"
 
 
-def unanswered_required_fields(fields: Sequence[PartnerField], answers: Mapping[str, object]) -> list[PartnerField]:
+def find_unanswered_required_fields(
+    fields: Sequence[PartnerField], answers: Mapping[str, object]
+) -> list[PartnerField]:
     """The required questions without an answer."""
     return [field for field in fields if field.required and answers.get(field.id) in (None, "")]

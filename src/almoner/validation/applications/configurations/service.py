@@ -152,7 +152,7 @@ async def set_logo(tx: Tx, partner: Partner, configuration_id: UUID, image: Imag
             f"body.logo has {len(image.content)} bytes after processing, but the maximum is {MAX_LOGO_BYTES}, because "
             "every page of the form loads it: use a simpler image"
         )
-    key = await media.insert(tx, image.content, image.media_type)
+    key = await media.insert_image(tx, image.content, image.media_type)
     return await _store_change(tx, partner, before, replace(before, logo=key))
 
 
@@ -172,7 +172,7 @@ async def _store_change(tx: Tx, partner: Partner, before: Configuration, wished:
         await store.clear_default(tx, partner)
     await store.update(tx, partner, changed)
     if before.logo not in (None, changed.logo):
-        await media.delete(tx, before.logo)
+        await media.delete_image(tx, before.logo)
     await outbox.emit_internal_event(
         tx, domain.CHANGED, SubmissionConfigurationChangedEvent(changed.id, partner.id), partner_id=partner.id
     )

@@ -116,8 +116,8 @@ EvidenceOutcome = Literal["open", "refused", "accepted"]
 class RetentionPeriods:
     """How long documents and applicants' data are kept after a decision (V6)."""
 
-    refused: timedelta = timedelta(days=365)
-    accepted: timedelta = timedelta(days=2557)
+    after_rejection: timedelta = timedelta(days=365)
+    after_acceptance: timedelta = timedelta(days=2557)
 
     def retention_ends_at(
         self, created_at: datetime, outcomes: Sequence[tuple[EvidenceOutcome, datetime]]
@@ -125,8 +125,8 @@ class RetentionPeriods:
         """When a document may be deleted; None while a record that it is evidence for is open."""
         if any(outcome == "open" for outcome, _ in outcomes):
             return None
-        after = {"refused": self.refused, "accepted": self.accepted}
-        return max([created_at + self.refused, *(at + after[outcome] for outcome, at in outcomes)])
+        after = {"refused": self.after_rejection, "accepted": self.after_acceptance}
+        return max([created_at + self.after_rejection, *(at + after[outcome] for outcome, at in outcomes)])
 
 
 def ensure_within_quota(stored_documents: Sequence[Document], new_document: Document) -> None:

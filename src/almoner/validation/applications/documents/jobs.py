@@ -50,7 +50,7 @@ class StorageDependencies:
     """The dependencies of cleanup and verification. ``references``: each returns the keys that other records use."""
 
     blobs: BlobStore
-    references: Sequence[Callable[[Tx, Sequence[str]], Awaitable[set[str]]]] = ()
+    referenced_key_finders: Sequence[Callable[[Tx, Sequence[str]], Awaitable[set[str]]]] = ()
 
 
 tasks: Final = DependentTaskRegistry[StorageDependencies]()
@@ -78,7 +78,7 @@ async def scan_document(
     except (BlobMissing, DecryptionFailed) as lost:
         _log.error("document_unreadable", document=str(document_id), reason=type(lost).__name__)
         async with context.db.write() as tx:
-            await service.record_document_unreadable(tx, document_id, "the stored file is missing or damaged")
+            await service.record_unreadable_document(tx, document_id, "the stored file is missing or damaged")
         return JobDone()
     async with context.db.write() as tx:
         await service.record_scan_result(tx, document_id, threat)
@@ -94,11 +94,11 @@ async def _find_malware(
     StorageUnavailable if none of the documents before it is there either, such as in a folder that is not mounted.
     """
     try:
-        return await scanner.find_malware(blobs.read(document.storage_key))
+        return await scanner.find_malware_name(blobs.read(document.storage_key))
     except BlobMissing:
         async with context.db.read() as tx:
-            earlier = await service.list_earlier_storage_keys(tx, document.id, _EARLIER)
-        if earlier and not await blobs.holds_any(earlier):
+            earlier = await service.list_storage_keys_of_earlier_documents(tx, document.id, _EARLIER)
+        if earlier and not await blobs.contains_any_blob(earlier):
             _log.error("document_storage_empty", document=str(document.id), advice="docs/runbooks/documents.md")
             raise StorageUnavailable("none of the documents before this one is in the document storage") from None
         raise
@@ -160,7 +160,7 @@ async def _find_orphans(dependencies: StorageDependencies, context: JobContext) 
         async with context.db.read() as tx:
             keys = [listed.key for listed in batch]
             known = await service.filter_referenced_blob_keys(tx, keys)
-            for list_referenced in dependencies.references:
+            for list_referenced in dependencies.referenced_key_finders:
                 known |= await list_referenced(tx, keys)
         unknown.extend(listed for listed in batch if listed.key not in known)
         newest = max([newest, *(listed.stored_at for listed in batch if listed.key in known)])

@@ -11,7 +11,7 @@ class MalwareScannerUnavailable(Exception):
 class MalwareScanner(Protocol):
     """Scans documents for malware."""
 
-    async def find_malware(self, content: AsyncIterator[bytes]) -> str | None:
+    async def find_malware_name(self, content: AsyncIterator[bytes]) -> str | None:
         """The threat's name; None if the content is clean. Raises MalwareScannerUnavailable."""
         ...
 
@@ -19,6 +19,6 @@ class MalwareScanner(Protocol):
 class DisabledMalwareScanner:
     """Reports everything as clean, for deployments without a scanner."""
 
-    async def find_malware(self, content: AsyncIterator[bytes]) -> str | None:  # noqa: ARG002 (it does not look)
+    async def find_malware_name(self, content: AsyncIterator[bytes]) -> str | None:  # noqa: ARG002 (it does not look)
         """None."""
         return None

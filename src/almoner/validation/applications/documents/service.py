@@ -32,9 +32,11 @@ from almoner.validation.applications.documents import domain, store, test_values
 from almoner.validation.applications.documents.domain import Document, DocumentNotScannedYet, InvalidDownloadLink
 from almoner.validation.applications.documents.store import delete_trash_record as delete_trash_record
 from almoner.validation.applications.documents.store import filter_referenced_blob_keys as filter_referenced_blob_keys
-from almoner.validation.applications.documents.store import list_earlier_storage_keys as list_earlier_storage_keys
 from almoner.validation.applications.documents.store import (
     list_least_recently_verified_documents as list_least_recently_verified_documents,
+)
+from almoner.validation.applications.documents.store import (
+    list_storage_keys_of_earlier_documents as list_storage_keys_of_earlier_documents,
 )
 from almoner.validation.applications.documents.store import (
     lock_documents_due_for_retention_check as lock_documents_due_for_retention_check,
@@ -59,7 +61,10 @@ SCAN: Final = JobKind("documents.scan", DocumentJob)
 REMOVE: Final = JobKind("documents.remove", DocumentJob)
 
 DOCUMENT: Final = UploadDeclaration(
-    "file", max_bytes=5_242_880, media_types=("image/jpeg", "image/png", "image/heic", "application/pdf"), stored=True
+    "file",
+    max_bytes=5_242_880,
+    media_types=("image/jpeg", "image/png", "image/heic", "application/pdf"),
+    stores_file=True,
 )
 """A document: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes (settled 8). Images are stored as JPEG or PNG."""
 PAGE_DOCUMENT: Final = replace(DOCUMENT, max_bytes=25 * 1024 * 1024)
@@ -142,7 +147,7 @@ async def schedule_retention_checks(tx: Tx, check_times: Mapping[UUID, datetime]
     await store.set_next_retention_checks(tx, check_times)
 
 
-def download_url(tx: Tx, document: Document) -> str:
+def build_download_url(tx: Tx, document: Document) -> str:
     """A download link valid for five minutes (U6)."""
     expires = int((tx.real_now + domain.LINK_LIFETIME).timestamp())
     signature = tx.vault.compute_mac(_PURPOSE, _signed_bytes(document.id, expires))
@@ -178,7 +183,7 @@ async def record_scan_result(tx: Tx, document_id: UUID, threat: str | None) -> N
     await _end_scan(tx, document_id, domain.scan_status_for_threat(threat) if threat else "clean", threat)
 
 
-async def record_document_unreadable(tx: Tx, document_id: UUID, reason: str) -> None:
+async def record_unreadable_document(tx: Tx, document_id: UUID, reason: str) -> None:
     """Record that a document's bytes are missing or changed before its scan."""
     await store.record_blob_verification_results(tx, {document_id: False})
     await _end_scan(tx, document_id, "unreadable", reason)

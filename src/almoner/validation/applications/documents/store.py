@@ -82,7 +82,7 @@ async def list_documents_with_ids(tx: Tx, scope: Partner | AllPartners, document
 
 
 @across_partners("sweep")
-async def list_earlier_storage_keys(tx: Tx, document_id: UUID, limit: int) -> list[str]:
+async def list_storage_keys_of_earlier_documents(tx: Tx, document_id: UUID, limit: int) -> list[str]:
     """The storage keys of the newest scanned documents before this one whose bytes are stored."""
     rows = await tx.fetch(
         """

@@ -73,7 +73,7 @@ class CorrectionPages(StatusPagesBase):
 
     async def _write_to(self, tx: Tx, visit: StatusRequest, email: str) -> bool:
         """Whether limits allow one more email to this address. Raises InvalidState."""
-        locked = await submissions.get_for_update(tx, ALL_PARTNERS, visit.id)
+        locked = await submissions.get_for_update(tx, ALL_PARTNERS, visit.submission_id)
         agent = locked.check_records.agent
         if agent is None or not agent.is_email_unconfirmed:
             raise submissions_domain.InvalidState("there is no address that nobody has confirmed")
@@ -87,11 +87,11 @@ class CorrectionPages(StatusPagesBase):
         return done
 
     async def _correct(self, tx: Tx, visit: StatusRequest, email: str) -> bool:
-        corrected = await submissions.correct_email(tx, ALL_PARTNERS, visit.id, email)
+        corrected = await submissions.correct_email(tx, ALL_PARTNERS, visit.submission_id, email)
         if corrected is None:
             return False
         # Earlier emails went to the wrong address and their links are invalid: email the page's link to the new one.
-        await notify_applicant(tx, visit.id, "received", dedupe_key=str(corrected.agent_verification_id))
+        await notify_applicant(tx, visit.submission_id, "received", dedupe_key=str(corrected.agent_verification_id))
         return True
 
     @with_form_error_pages
@@ -102,18 +102,18 @@ class CorrectionPages(StatusPagesBase):
         self.ensure_status_csrf(seen, form.get(CSRF_FIELD))
         given = {name: clean_text(str(form.get(name, ""))) for name in ("registry", "number")}
         async with self.db.read() as tx:
-            country = (await submissions.get(tx, ALL_PARTNERS, seen.id)).country_code
+            country = (await submissions.get(tx, ALL_PARTNERS, seen.submission_id)).country_code
             problems = await service.find_registration_problems(tx, given["registry"], given["number"], country)
         if problems:
             return await self.render_status_page(seen, http_status=422, problems=problems, entered_values=given)
         try:
             async with self.db.write() as tx:
                 corrected = await submissions.correct_registry_number(
-                    tx, ALL_PARTNERS, seen.id, given["registry"], given["number"]
+                    tx, ALL_PARTNERS, seen.submission_id, given["registry"], given["number"]
                 )
                 times = corrected.check_records.request.corrections if corrected.check_records.request else 0
                 await notify_applicant(
-                    tx, seen.id, "missing", delay=_MISSING_NOTICE_DELAY, dedupe_key=f"number-{times}"
+                    tx, seen.submission_id, "missing", delay=_MISSING_NOTICE_DELAY, dedupe_key=f"number-{times}"
                 )
                 await self._record(tx, seen, "application.number_corrected")
         except validation_requests_domain.UnchangedCorrection:

@@ -80,7 +80,7 @@ class FormShare:
     id: UUID
     invite_id: UUID
     email: str
-    at: datetime
+    shared_at: datetime
 
 
 def form_steps_of(configuration: Configuration) -> tuple[FormStep, ...]:

@@ -41,7 +41,7 @@ async def list_requestable_evidence(tx: Tx, kind: Kind, subject_id: UUID) -> lis
     """The evidence that can be requested for this case; empty if none."""
     check = _CHECKS.get(kind)
     locked = await submissions.lock_submissions_for_evidence_request(tx, check, subject_id) if check else []
-    offered = [submissions.requestable_evidence(one, check) for one in locked] if check else []
+    offered = [submissions.list_requestable_evidence(one, check) for one in locked] if check else []
     return [one for one in offered[0] if all(one in other for other in offered)] if offered else []
 
 
@@ -61,7 +61,7 @@ async def request_evidence(
     await reviews.record_evidence_request(tx, subject)
     asked_as = str(tx.new_id())
     for one in locked:
-        if evidence_code not in submissions.requestable_evidence(one, check):
+        if evidence_code not in submissions.list_requestable_evidence(one, check):
             raise EvidenceNotRequestable("The applicant cannot be asked for this now.")
         await submissions.request_evidence(tx, one, check, evidence_code, requested_by)
         await notify_applicant(tx, one.id, "missing", dedupe_key=asked_as)

@@ -100,9 +100,9 @@ class FormDocumentPages(FormPagesBase):
         chosen = None
         try:
             uploaded = received.get_uploaded_file()
-            self.ensure_csrf(opened, uploaded.fields.get(CSRF_FIELD))
+            self.ensure_csrf(opened, uploaded.form_fields.get(CSRF_FIELD))
             kinds = view_models.accepted_document_kinds(opened.application.configuration)
-            chosen = kind = parse_document_kind(uploaded.fields.get("type", ""), kinds)
+            chosen = kind = parse_document_kind(uploaded.form_fields.get("type", ""), kinds)
             async with (
                 self._intake.receive_file(None, uploaded, documents.PAGE_DOCUMENT) as stored,
                 self.db.write() as tx,
@@ -118,7 +118,7 @@ class FormDocumentPages(FormPagesBase):
             # The query says which form was used: a rejected body has no readable fields.
             field = "photo" if opened.request.query_params.get("source") == "photo" else "file"
             return await self._page(opened, problems={field: key}, chosen=chosen)
-        return redirect_to(f"{opened.form_context.home}/documents?did=added")
+        return redirect_to(f"{opened.form_context.base_path}/documents?did=added")
 
     @with_form_error_pages
     async def remove_document(self, request: Request) -> Response:
@@ -131,7 +131,7 @@ class FormDocumentPages(FormPagesBase):
             invite.ensure_open(tx.now)
             if named is not None and await submission_documents.remove_from_invite(tx, invite, named):
                 await self.record_audit(tx, opened, "application.document_removed")
-        return redirect_to(f"{opened.form_context.home}/documents?did=removed")
+        return redirect_to(f"{opened.form_context.base_path}/documents?did=removed")
 
     @with_form_error_pages
     async def finish_documents_step(self, request: Request) -> Response:

@@ -102,7 +102,7 @@ class FormPages(FormPagesBase):
     async def _search_page(self, opened: FormRequest, query: str, problem: str | None = None) -> Response:
         locale = opened.form_context.language.locale
         async with self.db.read() as tx:
-            results = await self._search.search(tx, opened.form_context, query)
+            results = await self._search.build_results_view_model(tx, opened.form_context, query)
             named = await service.find_chosen_organisation(tx, opened.application)
             chosen = view_models.build_organisation_card(tx, named, locale, chosen=True) if named else None
         problems = {"q": problem} if problem else None
@@ -115,8 +115,8 @@ class FormPages(FormPagesBase):
         """The results alone, for search as you type."""
         opened, query = await self.load_form_request(request), request.query_params.get("q", "")
         async with self.db.read() as tx:
-            results = await self._search.search(tx, opened.form_context, query)
-        return self.views.search_results_fragment(opened.form_context, query.strip()[:200], results)
+            results = await self._search.build_results_view_model(tx, opened.form_context, query)
+        return self.views.render_search_results_fragment(opened.form_context, query.strip()[:200], results)
 
     @with_form_error_pages
     async def unlisted_nonprofit_page(self, request: Request) -> Response:
@@ -138,7 +138,7 @@ class FormPages(FormPagesBase):
                 if asked is not None and "change" not in request.query_params
                 else None
             )
-            return self.views.country_choice_page(opened.form_context, codes, known.country, wrong)
+            return self.views.render_country_choice_page(opened.form_context, codes, known.country, wrong)
         given = known if known.country == country else UnlistedNonprofit(country=country)
         return self.views.render_unlisted_nonprofit_page(opened.form_context, given, registries)
 
@@ -156,7 +156,7 @@ class FormPages(FormPagesBase):
             problems = await service.find_unlisted_nonprofit_problems(tx, given)
             codes = await service.list_countries_with_registry(tx)
         if not registries:
-            return self.views.country_choice_page(
+            return self.views.render_country_choice_page(
                 opened.form_context, codes, "", {"country": "apply.problem.country.missing"}
             )
         if problems:
@@ -213,10 +213,10 @@ class FormPages(FormPagesBase):
         try:
             async with self.db.write() as tx:
                 sent = await submit.submit_application(tx, opened.invite_id, opened.form_context.language.html_lang)
-                await self.record_audit(tx, opened, "application.submitted", {"submission": sent.name})
+                await self.record_audit(tx, opened, "application.submitted", {"submission": sent.submission_id_text})
         except submit.SubmissionRefused as problem:
             return await self._review(opened, problem)
-        return self.set_submitter_cookie(redirect_to(sent.url), sent.id)
+        return self.set_submitter_cookie(redirect_to(sent.redirect_url), sent.submission_id)
 
     async def _review(self, opened: FormRequest, problem: submit.SubmissionRefused | None = None) -> Response:
         async with self.db.read() as tx:
@@ -226,7 +226,7 @@ class FormPages(FormPagesBase):
             )
             documents = await submit.list_invite_documents(tx, opened.application.invite)
         problems = {f"part-{problem.step}": problem.key} if problem and problem.step else None
-        notice = FormNotice(problem.key, alert=True) if problem and not problems else None
+        notice = FormNotice(problem.key, is_alert=True) if problem and not problems else None
         return self.views.render_review_page(opened.form_context, body, documents, problems, notice)
 
     @with_form_error_pages
@@ -242,7 +242,7 @@ class FormPages(FormPagesBase):
             sent = await service.email_form_link(tx, opened.invite_id, email)
             if sent:
                 await self.record_audit(tx, opened, "application.shared")
-        notice = FormNotice("apply.colleague.sent") if sent else FormNotice("apply.colleague.later", alert=True)
+        notice = FormNotice("apply.colleague.sent") if sent else FormNotice("apply.colleague.later", is_alert=True)
         return self.views.render_share_form_page(opened.form_context, email, status=200 if sent else 429, notice=notice)
 
     @with_form_error_pages
@@ -257,7 +257,7 @@ class FormPages(FormPagesBase):
             await self.save_step(opened, "language", lambda draft: replace(draft, language=chosen))
         page = str(form.get("page", ""))
         known = page in (*drafts.form_steps_of(opened.application.configuration), *EXTRA_PAGES)
-        return redirect_to(f"{opened.form_context.home}/{page}" if known else opened.form_context.home)
+        return redirect_to(f"{opened.form_context.base_path}/{page}" if known else opened.form_context.base_path)
 
     async def _at(self, request: Request, step: FormStep) -> FormRequest:
         """The form at one of its steps.

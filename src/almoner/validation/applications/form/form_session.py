@@ -46,7 +46,7 @@ class FormRequest:
     """A request with the session cookie of an invite's form."""
 
     request: Request
-    visit: LinkSession
+    link_session: LinkSession
     form_context: FormContext
 
     @property
@@ -97,21 +97,21 @@ def with_form_error_pages(handler: Handler[_P]) -> Handler[_P]:
         except StepNotRequired as elsewhere:
             return redirect_to(elsewhere.instead)
         except NotFound:
-            return self.message_page(request, "unknown", 404, "link")
+            return self.render_message_page(request, "unknown", 404, "link")
         except InviteExpired:
-            return await self.expired_page(request)
+            return await self.render_expired_page(request)
         except InviteInvalidState:
-            return await self.already_submitted_page(request)
+            return await self.respond_to_already_submitted_form(request)
         except LinkExpired as ended:
             return self.redirect_to_resend_page(request, ended.submission_id, "ended")
         except InvalidFormPost:
-            return self.message_page(request, "again", 403, "lock")
+            return self.render_message_page(request, "again", 403, "lock")
         except ServiceUnavailable:  # too many files wait to be checked
-            response = self.message_page(request, "broken", 503, "clock")
+            response = self.render_message_page(request, "broken", 503, "clock")
             response.headers["Retry-After"] = _RETRY_SECONDS
             return response
         except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
-            return ServerErrorResponse(self.message_page(request, "broken", 500, "info"), error)
+            return ServerErrorResponse(self.render_message_page(request, "broken", 500, "info"), error)
 
     return answer
 
@@ -126,7 +126,7 @@ class FormPagesBase:
         self._ids = db.deployment.ids
         self._origin = origin_of_url(db.deployment.base_urls.pages)
 
-    def message_page(
+    def render_message_page(
         self, request: Request, message_key: str, status: int, icon: str, partner_links: PublicLinks | None = None
     ) -> HTMLResponse:
         """A page with only a message, in the form's language, else the browser's."""
@@ -136,18 +136,18 @@ class FormPagesBase:
             f"apply.{message_key}", language, status=status, icon=icon, partner_links=partner_links
         )
 
-    async def expired_page(self, request: Request) -> HTMLResponse:
+    async def render_expired_page(self, request: Request) -> HTMLResponse:
         """The page for a link that has expired, with the way back to the partner who can send another one."""
         invite_id = self._ids.decode("validationinvite", request.path_params["id"])
         async with self.db.read() as tx:
             links = None if invite_id is None else await service.find_partner_public_links(tx, invite_id)
-        return self.message_page(request, "expired", 410, "clock", links)
+        return self.render_message_page(request, "expired", 410, "clock", links)
 
     def not_found_page(self, request: Request, status: int) -> Response:
         """The page for an unknown link."""
-        return self.message_page(request, "unknown", status, "link")
+        return self.render_message_page(request, "unknown", status, "link")
 
-    async def already_submitted_page(self, request: Request) -> Response:
+    async def respond_to_already_submitted_form(self, request: Request) -> Response:
         """The page shown when the application was already submitted.
 
         It shows nothing of the application: others than the applicant may know the form's link.
@@ -157,13 +157,16 @@ class FormPagesBase:
             found = None if invite_id is None else await submit.find_invite_submission(tx, invite_id)
         if invite_id is None or found is None:
             raise AssertionError("an invite is used by a submission alone")
-        name = self._ids.encode("validationsubmission", found.id)
-        if self._now() - found.at < RESUBMIT_WINDOW and await self._sends_again(request, invite_id):
-            return self.set_submitter_cookie(redirect_to(found.url), found.id)
+        name = self._ids.encode("validationsubmission", found.submission_id)
+        if self._now() - found.submitted_at < RESUBMIT_WINDOW and await self._sends_again(request, invite_id):
+            return self.set_submitter_cookie(redirect_to(found.redirect_url), found.submission_id)
         purposes = (STATUS_PAGE, BY_FORM)
-        if any(link_sessions.find_link_session(request, self._vault, purpose, found.id, name) for purpose in purposes):
+        if any(
+            link_sessions.find_link_session(request, self._vault, purpose, found.submission_id, name)
+            for purpose in purposes
+        ):
             return redirect_to(f"/{STATUS_PAGE}/{name}")
-        return self.redirect_to_resend_page(request, found.id, "sent")
+        return self.redirect_to_resend_page(request, found.submission_id, "sent")
 
     async def _sends_again(self, request: Request, invite_id: UUID) -> bool:
         """Whether this posts the review again, from a browser that was shown it."""
@@ -239,16 +242,16 @@ class FormPagesBase:
         """Raises InvalidFormPost unless the CSRF token is valid."""
         if not (
             link_sessions.is_same_origin(form_request.request, self._origin)
-            and form_request.visit.matches_csrf_token(csrf_token)
+            and form_request.link_session.matches_csrf_token(csrf_token)
         ):
             raise InvalidFormPost
 
     async def save_step(
-        self, form_request: FormRequest, step: str, change: Callable[[ApplicationDraft], ApplicationDraft]
+        self, form_request: FormRequest, step: str, change_draft: Callable[[ApplicationDraft], ApplicationDraft]
     ) -> FormRequest:
         """Save the answers of a step."""
         async with self.db.write() as tx:
-            draft = await service.update_draft(tx, form_request.invite_id, change)
+            draft = await service.update_draft(tx, form_request.invite_id, change_draft)
             await self.record_audit(tx, form_request, "application.saved", {"step": step})
         application = replace(form_request.application, draft=draft)
         return replace(form_request, form_context=replace(form_request.form_context, application=application))

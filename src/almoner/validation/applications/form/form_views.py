@@ -28,8 +28,8 @@ EXTRA_PAGES: Final = ("colleague", _OTHER)
 class FormNotice:
     """A notice above the form, by its text key."""
 
-    key: str
-    alert: bool = False
+    text_key: str
+    is_alert: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class FormContext:
     """What all pages of one form session share. ``home``: their base path."""
 
     application: Application
-    home: str
-    csrf: str
+    base_path: str
+    csrf_token: str
     language: Language
 
     def step_url(self, step: FormStep) -> str:
         """The address of a step."""
-        return f"{self.home}/{step}"
+        return f"{self.base_path}/{step}"
 
 
 class FormViews:
@@ -77,8 +77,8 @@ class FormViews:
             form=self._form(form_context, form_page_name),
             partner_links=form_context.application.account.public_links,
             problems=shown,
-            notice=language.html(notice.key, **reported) if notice else None,
-            alert=bool(notice and notice.alert),
+            notice=language.html(notice.text_key, **reported) if notice else None,
+            alert=bool(notice and notice.is_alert),
             **{"page_name": form_page_name, **context},
         )
 
@@ -93,9 +93,9 @@ class FormViews:
             "until": formats.format_timestamp(
                 application.invite.expires_at, language.locale, self.pages.deployment.time_zone
             ),
-            "home": context.home,
-            "csrf": context.csrf,
-            "languages": view_models.language_choices(self.pages.catalogues.offered_languages),
+            "home": context.base_path,
+            "csrf": context.csrf_token,
+            "languages": view_models.list_language_tags_and_names(self.pages.catalogues.offered_languages),
             "language": language.catalogue,
             "place": steps.index(shown) + 1 if shown in steps else None,
             "steps": [
@@ -140,19 +140,24 @@ class FormViews:
             chosen=chosen_card,
             query=query,
             next=following,
-            home=context.home,
-            csrf=context.csrf,
+            home=context.base_path,
+            csrf=context.csrf_token,
             unlisted=drafts.accepts_unlisted_nonprofits(context.application.configuration),
             **search_results,
         )
 
-    def search_results_fragment(self, context: FormContext, query: str, results: dict[str, Any]) -> Response:
+    def render_search_results_fragment(self, context: FormContext, query: str, results: dict[str, Any]) -> Response:
         """The results alone, for the script."""
         return self.pages.render_page(
-            "apply_results.html", context.language, home=context.home, csrf=context.csrf, query=query, **results
+            "apply_results.html",
+            context.language,
+            home=context.base_path,
+            csrf=context.csrf_token,
+            query=query,
+            **results,
         )
 
-    def country_choice_page(
+    def render_country_choice_page(
         self, context: FormContext, country_codes: Iterable[str], country: str, problems: Problems | None = None
     ) -> Response:
         """Choose the country of an unlisted nonprofit."""
@@ -364,7 +369,7 @@ class FormViews:
             problems=problems,
             notice=notice,
             text_values={"email": bidi_isolated(email)},
-            email="" if notice and not notice.alert else email,
+            email="" if notice and not notice.is_alert else email,
         )
 
 

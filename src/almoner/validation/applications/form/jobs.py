@@ -35,7 +35,7 @@ _APPEAL_NOTIFICATIONS: Final[Mapping[submissions_domain.AppealStatus, Notificati
 tasks: Final = TaskRegistry()
 tasks.add_periodic_job(
     "applications.delete_drafts",
-    service.next_deletion_due_at,
+    service.next_form_data_deletion_at,
     service.delete_expired_form_data,
     period=timedelta(hours=1),
 )

@@ -21,14 +21,14 @@ class NonprofitSearch:
     def __init__(self, limiter: RateLimiter) -> None:
         self._limiter = limiter
 
-    async def search(self, tx: Tx, context: FormContext, query: str) -> dict[str, Any]:
+    async def build_results_view_model(self, tx: Tx, context: FormContext, query: str) -> dict[str, Any]:
         """The template values of the search results."""
         application, language = context.application, context.language
         nothing = {"bodies": [], "more": False, "found": ""}
         if not (text := clean_text(query)):
             return nothing
         if (
-            self._limiter.count_call(_RATE_LIMIT, application.invite.id, tx.real_now.timestamp()).retry_after
+            self._limiter.count_call(_RATE_LIMIT, application.invite.id, tx.real_now.timestamp()).retry_after_seconds
             is not None
         ):
             return {**nothing, "found": language.html("apply.broken.next")}

@@ -62,10 +62,10 @@ async def resend_application_link(tx: Tx, submission_id: UUID) -> bool:
     Raises NotFound.
     """
     locked = await submissions.get_for_update(tx, ALL_PARTNERS, submission_id)
-    before = await store.list_link_send_times(tx, locked.id)
+    before = await store.list_application_link_send_times(tx, locked.id)
     if not drafts.may_resend_link(before, tx.real_now):
         return False
-    await store.save_link_send_times(
+    await store.save_application_link_send_times(
         tx, Partner(locked.partner_id), locked.id, drafts.append_send_time(before, tx.real_now)
     )
     await notify_applicant(tx, locked.id, "link", dedupe_key=str(tx.new_id()))
@@ -74,5 +74,5 @@ async def resend_application_link(tx: Tx, submission_id: UUID) -> bool:
 
 async def notify_document_rejected(tx: Tx, document_id: UUID) -> None:
     """Notify the applicant that the malware scanner rejected a document."""
-    if (submission_id := await submission_documents.find_submission_id(tx, document_id)) is not None:
+    if (submission_id := await submission_documents.find_submission_id_of_document(tx, document_id)) is not None:
         await notify_applicant(tx, submission_id, "refused", dedupe_key=str(document_id))

@@ -30,7 +30,7 @@ class DecisionEmailPreviews:
     """The emails of a decision. ``more``: the number of applications that were not previewed."""
 
     emails: Sequence[EmailPreview]
-    more: int
+    unpreviewed_application_count: int
 
 
 async def preview_decision_emails(
@@ -53,7 +53,7 @@ async def preview_decision_emails(
             for submission_id, planned in await _planned_emails(tx, subject, kind, submission_ids):
                 email = await status_emails.build_status_email(tx, mails, submission_id, planned, "", tx.now)
                 if email is not None:
-                    shown = replace(email, facts={**email.facts, "link": f"{tx.base_urls.pages}/"})
+                    shown = replace(email, template_values={**email.template_values, "link": f"{tx.base_urls.pages}/"})
                     brand = await notifications.load_email_brand(tx, mails, shown)
                     mail = notifications.render_email(mails, status_emails.TEMPLATE, shown, brand, tx.now)
                     found.append(EmailPreview(mail, email.language))

@@ -23,7 +23,7 @@ from almoner.validation.applications.configurations import service as configurat
 from almoner.validation.applications.configurations.domain import Configuration
 from almoner.validation.applications.form import drafts, store
 from almoner.validation.applications.form.drafts import ApplicationDraft, FormShare, Problems, UnlistedNonprofit
-from almoner.validation.applications.form.store import next_deletion_due_at as next_deletion_due_at
+from almoner.validation.applications.form.store import next_form_data_deletion_at as next_form_data_deletion_at
 from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.invites.domain import Invite
 from almoner.validation.applications.submission_documents import service as submission_documents
@@ -90,12 +90,12 @@ async def find_partner_public_links(tx: Tx, invite_id: UUID) -> PublicLinks | No
 
 
 async def update_draft(
-    tx: Tx, invite_id: UUID, change: Callable[[ApplicationDraft], ApplicationDraft]
+    tx: Tx, invite_id: UUID, change_draft: Callable[[ApplicationDraft], ApplicationDraft]
 ) -> ApplicationDraft:
     """Change the answers of one step of a locked open invite. Raises NotFound, InviteExpired, InviteInvalidState."""
     invite = await invites.get_for_update(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
-    changed = change(await store.get_draft(tx, invite_id))
+    changed = change_draft(await store.get_draft(tx, invite_id))
     await store.save_draft(tx, Partner(invite.partner_id), invite, changed)
     return changed
 
@@ -157,7 +157,7 @@ async def find_registration_problems(tx: Tx, registry_code: str, number: str, co
     if (
         named is not None
         and "number" not in problems
-        and registries_domain.check_registry_number(named.code, number).key is None
+        and registries_domain.check_registry_number(named.code, number).number_key is None
     ):
         problems["number"] = "apply.problem.number.wrong"
     return problems

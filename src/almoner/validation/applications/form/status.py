@@ -67,8 +67,8 @@ def derive_check_statuses_for_applicant(submission: Submission, appeal: Appeal |
     if submission.status == "succeeded":
         return dict.fromkeys(submission.checks, "passed")
     if appeal is not None and appeal.is_reversal_incomplete:
-        return dict(appeals_domain.statuses_after_appeal(submission, appeal.overridden_checks))
-    live = appeals_domain.statuses_after_appeal(submission, ())
+        return dict(appeals_domain.statuses_by_check_after_appeal(submission, appeal.overridden_checks))
+    live = appeals_domain.statuses_by_check_after_appeal(submission, ())
     if submission.status != "failed":
         return dict(live)
     failed = submission.failure_reasons or {}
@@ -102,7 +102,9 @@ def _reason(check: Check, submission: Submission) -> str:
     match check:
         case "validation_request":
             code = (
-                submissions_domain.nonprofit_rejection_reason(parts) or reported.get("rejectionReasonCode") or "other"
+                submissions_domain.find_nonprofit_rejection_reason(parts)
+                or reported.get("rejectionReasonCode")
+                or "other"
             )
             return f"applied.reason.request.{code}"
         case "agent_verification":
@@ -115,7 +117,7 @@ def _reason(check: Check, submission: Submission) -> str:
     return f"applied.reason.{check}" if looked else _NOT_EVALUATED
 
 
-def checks_accepting_documents(submission: Submission) -> list[Check]:
+def list_checks_accepting_documents(submission: Submission) -> list[Check]:
     """The checks that still accept documents."""
     if not submission.accepts_documents:
         return []

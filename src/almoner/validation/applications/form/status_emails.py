@@ -67,7 +67,7 @@ def _still_applies(application_status: ApplicationStatus, kind: NotificationKind
                 for one in application_status.missing_requirements
             )
         case "refused":
-            return bool(status.checks_accepting_documents(application_status.submission))
+            return bool(status.list_checks_accepting_documents(application_status.submission))
         case "processed" | "succeeded" | "failed":
             return application_status.submission.status == kind
         case "reversed":

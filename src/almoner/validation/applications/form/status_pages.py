@@ -107,11 +107,11 @@ class StatusPages(StatusPagesBase):
             )
         try:
             async with self.db.write() as tx:
-                locked = await submissions.get_for_update(tx, ALL_PARTNERS, seen.id)
+                locked = await submissions.get_for_update(tx, ALL_PARTNERS, seen.submission_id)
                 if not status.may_appeal(locked, await appeals.find_latest(tx, ALL_PARTNERS, locked.id)):
                     raise InvalidState("the page offers no appeal any more")  # opened before the decision
                 await appeals.create(
-                    tx, ALL_PARTNERS, seen.id, text, "applicant" if seen.is_from_email_link else "visitor"
+                    tx, ALL_PARTNERS, seen.submission_id, text, "applicant" if seen.is_from_email_link else "visitor"
                 )
                 await self._record(tx, seen, "application.appealed")
         except InvalidState:
@@ -129,8 +129,8 @@ class StatusPages(StatusPagesBase):
         )
         if chosen is not None:
             async with self.db.write() as tx:
-                submission = await submissions.get(tx, ALL_PARTNERS, seen.id)
-                await store.save_application_language(tx, Partner(submission.partner_id), seen.id, chosen)
+                submission = await submissions.get(tx, ALL_PARTNERS, seen.submission_id)
+                await store.save_application_language(tx, Partner(submission.partner_id), seen.submission_id, chosen)
                 if submission.agent_verification_id is not None:
                     await agents.set_preferred_language(tx, ALL_PARTNERS, submission.agent_verification_id, chosen)
                 await self._record(tx, seen, "application.language_chosen")
@@ -150,15 +150,15 @@ class StatusPages(StatusPagesBase):
         chosen: Kind | None = None
         try:
             uploaded = received.get_uploaded_file()
-            self.ensure_status_csrf(visit, uploaded.fields.get(CSRF_FIELD))
-            chosen = parse_document_kind(uploaded.fields.get("type", ""), status.DOCUMENT_CHECKS)
+            self.ensure_status_csrf(visit, uploaded.form_fields.get(CSRF_FIELD))
+            chosen = parse_document_kind(uploaded.form_fields.get("type", ""), status.DOCUMENT_CHECKS)
             async with (
                 self._intake.receive_file(None, uploaded, documents.PAGE_DOCUMENT) as stored,
                 self.db.write() as tx,
             ):
                 assert isinstance(stored, StoredFile), "documents are stored"
-                locked = await submissions.get_for_update(tx, ALL_PARTNERS, visit.id)
-                if chosen not in status.checks_accepting_documents(locked):
+                locked = await submissions.get_for_update(tx, ALL_PARTNERS, visit.submission_id)
+                if chosen not in status.list_checks_accepting_documents(locked):
                     raise InvalidState("the page takes no documents any more")  # opened before the decision
                 partner = Partner(locked.partner_id)
                 checked = EvidenceTargets(locked.validation_request_id, locked.agent_verification_id)

@@ -40,16 +40,16 @@ class StatusRequest:
     """
 
     request: Request
-    visit: LinkSession
-    id: UUID
-    name: str
+    link_session: LinkSession
+    submission_id: UUID
+    submission_id_text: str
     is_from_email_link: bool
     is_submitting_browser: bool
 
     @property
     def page_path(self) -> str:
         """The page's path."""
-        return f"/{STATUS_PAGE}/{self.name}"
+        return f"/{STATUS_PAGE}/{self.submission_id_text}"
 
 
 class StatusPagesBase(FormPagesBase):
@@ -99,23 +99,28 @@ class StatusPagesBase(FormPagesBase):
         """Like ``load_status_request``, for a form post; errors are shown in the application's language."""
         seen = await self.load_status_request(request)
         async with self.db.read() as tx:
-            request.state.language = await status_views.get_application_language(tx, seen.id)
+            request.state.language = await status_views.get_application_language(tx, seen.submission_id)
         return seen
 
     def ensure_status_csrf(self, status_request: StatusRequest, csrf_token: object) -> None:
         """Raises InvalidFormPost unless the CSRF token is valid."""
         if not (
             link_sessions.is_same_origin(status_request.request, self._origin)
-            and status_request.visit.matches_csrf_token(csrf_token)
+            and status_request.link_session.matches_csrf_token(csrf_token)
         ):
             raise InvalidFormPost
 
     async def _record(self, tx: Tx, visit: StatusRequest, action: str) -> None:
         """Audit an action of the applicant."""
-        submission = await submissions.get(tx, ALL_PARTNERS, visit.id)
+        submission = await submissions.get(tx, ALL_PARTNERS, visit.submission_id)
         address = visit.request.client.host if visit.request.client else None
         await audit.record_entry(
-            tx, submission.partner_id, Actor("system", "applicant"), action, visit.name, ip_address=address
+            tx,
+            submission.partner_id,
+            Actor("system", "applicant"),
+            action,
+            visit.submission_id_text,
+            ip_address=address,
         )
 
     async def render_status_page(
@@ -133,7 +138,7 @@ class StatusPagesBase(FormPagesBase):
         was posted from a page that was opened before a decision.
         """
         async with self.db.read() as tx:
-            known: ApplicationStatus = await status_views.load_application_status(tx, status_request.id)
+            known: ApplicationStatus = await status_views.load_application_status(tx, status_request.submission_id)
             registries = await status_views.list_registries_for_correction(tx, known)
             candidates = await status_views.list_organisation_candidates(tx, known)
         status_request.request.state.language = known.language  # used by error pages of this request
@@ -150,7 +155,7 @@ class StatusPagesBase(FormPagesBase):
         return self._status.render_page(
             known,
             status_request.page_path,
-            status_request.visit.csrf,
+            status_request.link_session.csrf,
             is_submitter=status_request.is_submitting_browser,
             registries=registries,
             candidates=candidates,

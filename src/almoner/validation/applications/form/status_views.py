@@ -18,7 +18,7 @@ from almoner.validation.applications.form.view_models import (
     FORMATS,
     build_branding_view_model,
     format_file_size,
-    language_choices,
+    list_language_tags_and_names,
     mask_email,
     registry_display_name,
 )
@@ -126,7 +126,7 @@ def visible_form_field_names(
 ) -> set[str]:
     """The names of the fields that the page shows. ``can_correct_number``: whether it can be corrected."""
     asked = {
-        "file": bool(status.checks_accepting_documents(application_status.submission)),
+        "file": bool(status.list_checks_accepting_documents(application_status.submission)),
         "text": status.may_appeal(application_status.submission, application_status.appeal),
         "email": is_submitter and application_status.unconfirmed_email is not None,
         "registry": can_correct_number,
@@ -173,7 +173,7 @@ class StatusViews:
             face=build_branding_view_model(submission.check_records.configuration, application_status.account),
             home=page_path,
             csrf=csrf_token,
-            offered=language_choices(self._pages.catalogues.offered_languages),
+            offered=list_language_tags_and_names(self._pages.catalogues.offered_languages),
             chosen_language=language.catalogue,
             state=application_status.state,
             state_icon=_ICONS[application_status.state],
@@ -181,7 +181,7 @@ class StatusViews:
             sent=submission.created_at,
             missing=application_status.missing_requirements,
             checks=[self._row(row) for row in status.summarise_checks(submission, appeal)],
-            kinds=(kinds := status.checks_accepting_documents(submission)),
+            kinds=(kinds := status.list_checks_accepting_documents(submission)),
             chosen_kind=entered_values.get("type") or next(iter(kinds), None),
             documents=self._documents(application_status, language, sender=is_submitter),
             appeal=appeal,

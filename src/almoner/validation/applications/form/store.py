@@ -82,7 +82,7 @@ _UNUSED_DOCUMENTS: Final = """
 
 
 @across_partners("sweep")
-async def next_deletion_due_at(tx: Tx) -> datetime | None:
+async def next_form_data_deletion_at(tx: Tx) -> datetime | None:
     """When the next draft, email or document is due to be deleted."""
     found: datetime | None = await tx.fetchval(
         f"""
@@ -103,7 +103,7 @@ async def insert_form_share(tx: Tx, form_share: FormShare, expires_at: datetime)
         form_share.id,
         form_share.invite_id,
         form_share.email,
-        form_share.at,
+        form_share.shared_at,
         expires_at,
     )
 
@@ -131,7 +131,7 @@ async def lock_email_and_list_send_times(tx: Tx, email: str, since: datetime) ->
 
 
 @across_partners("held")
-async def find_invite_submission(tx: Tx, invite_id: UUID) -> tuple[UUID, datetime] | None:
+async def find_submission_id_and_creation_time(tx: Tx, invite_id: UUID) -> tuple[UUID, datetime] | None:
     """The submission created from an invite, and when; None if there is none."""
     row = await tx.fetchrow(
         "select id, created_at from validation_submission where validation_invite_id = $1", invite_id
@@ -169,7 +169,7 @@ async def save_application_language(tx: Tx, partner: Partner, submission_id: UUI
 
 
 @across_partners("held")
-async def list_link_send_times(tx: Tx, submission_id: UUID) -> list[datetime]:
+async def list_application_link_send_times(tx: Tx, submission_id: UUID) -> list[datetime]:
     """When new links to an application were emailed recently."""
     found = await tx.fetchval(
         "select mailed_at from application_link where validation_submission_id = $1", submission_id
@@ -177,7 +177,9 @@ async def list_link_send_times(tx: Tx, submission_id: UUID) -> list[datetime]:
     return list(found or ())
 
 
-async def save_link_send_times(tx: Tx, partner: Partner, submission_id: UUID, send_times: Sequence[datetime]) -> None:
+async def save_application_link_send_times(
+    tx: Tx, partner: Partner, submission_id: UUID, send_times: Sequence[datetime]
+) -> None:
     """Store when links to an application were emailed."""
     await tx.execute(
         """

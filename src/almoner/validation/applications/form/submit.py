@@ -56,18 +56,18 @@ class SubmissionRefused(Exception):
 class SubmittedApplication:
     """A new submission, and the URL to redirect to."""
 
-    id: UUID
-    name: str
-    url: str
+    submission_id: UUID
+    submission_id_text: str
+    redirect_url: str
 
 
 @dataclass(frozen=True, slots=True)
 class InviteSubmission:
     """The submission that an invite was already used for."""
 
-    id: UUID
-    at: datetime
-    url: str
+    submission_id: UUID
+    submitted_at: datetime
+    redirect_url: str
 
 
 async def submit_application(tx: Tx, invite_id: UUID, language: str) -> SubmittedApplication:
@@ -104,7 +104,7 @@ def _refused_fields(refused: Problem) -> list[str]:
 def _next_url(invite: Invite, submission: str) -> str:
     """The partner's redirect URL, or our status page."""
     return (
-        redirect_url_with_submission(invite.redirect_url, submission)
+        build_redirect_url_with_submission(invite.redirect_url, submission)
         if invite.redirect_url
         else f"/{STATUS_PAGE}/{submission}"
     )
@@ -138,7 +138,7 @@ def _answers(application: Application) -> dict[str, object] | None:
     return answers or None
 
 
-def redirect_url_with_submission(redirect_url: str, submission_id: str) -> str:
+def build_redirect_url_with_submission(redirect_url: str, submission_id: str) -> str:
     """The partner's redirect URL with the submission's ID."""
     parts = urlsplit(redirect_url)
     others = [pair for pair in parts.query.split("&") if pair and unquote_plus(pair.partition("=")[0]) != _PARAMETER]
@@ -153,7 +153,7 @@ def build_status_page_url(tx: Tx, submission_id: UUID, emailed_at: datetime) -> 
 
 async def find_invite_submission(tx: Tx, invite_id: UUID) -> InviteSubmission | None:
     """The submission created from an invite; None if there is none."""
-    found = await store.find_invite_submission(tx, invite_id)
+    found = await store.find_submission_id_and_creation_time(tx, invite_id)
     if found is None:
         return None
     invite = await invites.get(tx, ALL_PARTNERS, invite_id)

@@ -50,7 +50,7 @@ def native_language_name(tag: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def language_choices(offered_tags: Iterable[str]) -> list[tuple[str, str]]:
+def list_language_tags_and_names(offered_tags: Iterable[str]) -> list[tuple[str, str]]:
     """The languages that may be chosen, each with its name."""
     return [(tag, native_language_name(tag)) for tag in offered_tags]
 

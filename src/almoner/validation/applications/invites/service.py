@@ -60,7 +60,7 @@ async def _redirect_problems(tx: Tx, partner: Partner, change: InviteInput) -> l
     if change.redirect_url is None:
         return []
     target = addresses.parse_target(change.redirect_url, ANY_PORT)
-    if target.loopback and not tx.deployment.sandbox:
+    if target.is_loopback and not tx.deployment.sandbox:
         return ["body.redirectUrl must have a public address"]
     hosts = (await partners.get(tx, partner)).redirect_hosts
     if hosts is not None and target.host not in hosts:

@@ -17,8 +17,8 @@ Kind = Literal["validation_request", "agent_verification"]
 class EvidenceTargets:
     """The request and agent verification that a submission's documents are evidence for."""
 
-    request_id: UUID | None
-    agent_id: UUID | None
+    validation_request_id: UUID | None
+    agent_verification_id: UUID | None
 
 
 class InviteNotFound(BadRequest):

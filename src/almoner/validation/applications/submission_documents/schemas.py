@@ -34,6 +34,6 @@ def document_response(tx: Tx, document: SubmissionDocument) -> ValidationSubmiss
         validation_invite_id=tx.ids.encode_or_none("validationinvite", document.validation_invite_id),
         type=document.type,
         status=document.document.status,
-        url=documents.download_url(tx, document.document),
+        url=documents.build_download_url(tx, document.document),
         created_at=iso_timestamp(document.created_at),
     )

@@ -49,10 +49,10 @@ async def _attach(tx: Tx, partner: Partner, checked: EvidenceTargets, handed_in:
     shows: dict[Kind, list[UUID]] = {"validation_request": [], "agent_verification": []}
     for one in handed_in:
         shows[one.type].append(one.document.id)
-    if checked.request_id is not None and (evidence := shows["validation_request"]):
-        await validation_requests.attach_stored_documents(tx, partner, checked.request_id, evidence)
-    if checked.agent_id is not None and (evidence := shows["agent_verification"]):
-        await agents.attach_documents(tx, partner, checked.agent_id, evidence)
+    if checked.validation_request_id is not None and (evidence := shows["validation_request"]):
+        await validation_requests.attach_stored_documents(tx, partner, checked.validation_request_id, evidence)
+    if checked.agent_verification_id is not None and (evidence := shows["agent_verification"]):
+        await agents.attach_documents(tx, partner, checked.agent_verification_id, evidence)
 
 
 async def _store_document(
@@ -101,25 +101,25 @@ async def _with_files(tx: Tx, partner: Partner, rows: Sequence[SubmissionDocumen
     ]
 
 
-async def assign_to_submission(
+async def assign_to_submission_and_list_unknown_ids(
     tx: Tx,
     invite: Invite,
     submission_id: UUID,
     evidence_targets: EvidenceTargets,
-    expected_document_ids: Sequence[str] = (),
+    document_id_texts: Sequence[str] = (),
 ) -> list[str]:
     """Move a locked invite's documents to its new submission.
 
-    ``expected_document_ids``: document IDs as given. Returns those that are no document of this invite.
+    ``document_id_texts``: document IDs as given. Returns those that are no document of this invite.
     """
     partner, held = Partner(invite.partner_id), await list_by_invite(tx, invite)
     await store.assign_to_submission(tx, partner, [one.id for one in held], submission_id)
     await _attach(tx, partner, evidence_targets, held)
     known = {tx.ids.encode(TYPE, one.id) for one in held}
-    return [text for text in expected_document_ids if text not in known]
+    return [text for text in document_id_texts if text not in known]
 
 
-async def find_submission_id(tx: Tx, document_id: UUID) -> UUID | None:
+async def find_submission_id_of_document(tx: Tx, document_id: UUID) -> UUID | None:
     """The submission that a file was uploaded for; None if there is none yet."""
     found = await store.find_by_document_id(tx, document_id)
     return found.validation_submission_id if found else None

@@ -55,7 +55,7 @@ async def correct_registry_number(
     await validation_requests.correct_registry_number(
         tx, Partner(locked.partner_id), locked.validation_request_id, registry_name, number
     )
-    await store.add_search_words(tx, locked.id, search_text.number_search_text(number))
+    await store.add_search_words(tx, locked.id, search_text.build_number_search_text(number))
     return await reload_submission_and_emit_updated(tx, locked)
 
 

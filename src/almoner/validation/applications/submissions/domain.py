@@ -139,14 +139,14 @@ class PendingReview:
     """Why a reviewer must decide the validation request, and since when."""
 
     reasons: tuple[str, ...]
-    since: datetime
+    pending_since: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedEvidence:
     """The evidence that a reviewer requested instead of rejecting a check."""
 
-    evidence: str
+    evidence_code: str
     requested_at: datetime
 
 
@@ -157,7 +157,7 @@ class LatestAppeal:
     id: UUID
     status: AppealStatus
     due_at: datetime
-    completed: bool
+    is_completed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ class Submission:
     def is_resumed_by_appeal(self) -> bool:
         """Whether a reversed appeal resumed checks that have not ended yet."""
         appeal = self.check_records.appeal
-        return appeal is not None and appeal.status == "reversed" and not appeal.completed
+        return appeal is not None and appeal.status == "reversed" and not appeal.is_completed
 
     @property
     def has_open_appeal(self) -> bool:
@@ -276,12 +276,12 @@ def submission_status_of(statuses: Mapping[Check, CheckStatus]) -> SubmissionSta
     return "processed" if "undecided" in found else "succeeded"
 
 
-def failed_checks(statuses: Mapping[Check, CheckStatus]) -> list[Check]:
+def list_failed_checks(statuses: Mapping[Check, CheckStatus]) -> list[Check]:
     """The checks that failed."""
     return [check for check, standing in statuses.items() if standing == "failed"]
 
 
-def nonprofit_rejection_reason(check_records: CheckRecords) -> RejectionReason | None:
+def find_nonprofit_rejection_reason(check_records: CheckRecords) -> RejectionReason | None:
     """Why the nonprofit's check fails; None if it does not."""
     if check_records.request is not None and check_records.request.status == "rejected":
         return check_records.request.rejection_reason_code
@@ -292,7 +292,7 @@ def nonprofit_rejection_reason(check_records: CheckRecords) -> RejectionReason |
 
 
 def _nonprofit(check_records: CheckRecords) -> CheckStatus:
-    if nonprofit_rejection_reason(check_records) is not None:
+    if find_nonprofit_rejection_reason(check_records) is not None:
         return "failed"
     return "pending" if check_records.organisation is None else "passed"
 
@@ -307,7 +307,7 @@ def _compliance(check_records: CheckRecords) -> CheckStatus:
     return _cancelled(check_records, "compliance") if monitoring.status == "cancelled" else "pending"
 
 
-def unstarted_checks(check_records: CheckRecords) -> tuple[Check, ...]:
+def list_unstarted_checks(check_records: CheckRecords) -> tuple[Check, ...]:
     """Checks that ended with the rejected request before they started."""
     waited: dict[Check, object] = {
         "compliance": check_records.monitoring and check_records.monitoring.status,
@@ -407,4 +407,4 @@ class SubmissionFilters:
     validation_request_ids: Sequence[UUID] | None = None
     country_codes: Sequence[str] = ()
     email: str | None = None
-    words: tuple[str, ...] = field(default=())
+    search_words: tuple[str, ...] = field(default=())

@@ -19,7 +19,7 @@ MAX_ASKED: Final = 20
 """The maximum number of applicants that one request asks. Further requests ask the others."""
 
 
-def requestable_evidence(submission: Submission, check: Check) -> list[str]:
+def list_requestable_evidence(submission: Submission, check: Check) -> list[str]:
     """The evidence that may be requested from its applicant."""
     correctable = may_correct_registry_number(submission)
     return [one for one in REQUESTABLE.get(check, ()) if one != CORRECTION or correctable]
@@ -57,7 +57,7 @@ async def load_requested_evidence_by_check_record_id(
 async def request_evidence(
     tx: Tx, submission: Submission, check: Check, evidence_code: str, requested_by: str
 ) -> Submission:
-    """Request one of the ``requestable_evidence`` from the applicant of a locked submission."""
+    """Request one of the ``list_requestable_evidence`` from the applicant of a locked submission."""
     await store.insert_evidence_request(
         tx, Partner(submission.partner_id), submission.id, check, evidence_code, requested_by
     )

@@ -13,9 +13,9 @@ from almoner.validation.applications.configurations import domain as configurati
 from almoner.validation.applications.configurations.domain import SubmissionConfigurationChangedEvent
 from almoner.validation.applications.submissions import service, submission_evaluation
 from almoner.validation.ongoing.eligibility import domain as eligibility_domain
-from almoner.validation.ongoing.eligibility.domain import SubscriptionEndedEvent
+from almoner.validation.ongoing.eligibility.domain import EligibilitySubscriptionEndedEvent
 from almoner.validation.ongoing.monitoring import domain as monitoring_domain
-from almoner.validation.ongoing.monitoring.domain import SubscriptionStatusChangedEvent
+from almoner.validation.ongoing.monitoring.domain import MonitoringStatusChangedEvent
 from almoner.validation.requests.domain import DECIDED, RequestDecidedEvent
 
 tasks: Final = TaskRegistry()
@@ -65,7 +65,7 @@ async def on_monitoring_results_updated(tx: Tx, events: Sequence[Event]) -> None
 
 
 @tasks.on_internal_event(monitoring_domain.STATUS_CHANGED)
-async def on_monitoring_status_changed(tx: Tx, events: Sequence[SubscriptionStatusChangedEvent]) -> None:
+async def on_monitoring_status_changed(tx: Tx, events: Sequence[MonitoringStatusChangedEvent]) -> None:
     """Evaluate submissions whose monitoring became live or ended."""
     await service.evaluate_after_check_results(tx, "compliance", [one.subscription for one in events])
 
@@ -79,6 +79,6 @@ async def on_eligibility_results_updated(tx: Tx, events: Sequence[Event]) -> Non
 
 
 @tasks.on_internal_event(eligibility_domain.ENDED)
-async def on_eligibility_subscription_ended(tx: Tx, events: Sequence[SubscriptionEndedEvent]) -> None:
+async def on_eligibility_subscription_ended(tx: Tx, events: Sequence[EligibilitySubscriptionEndedEvent]) -> None:
     """Evaluate submissions whose eligibility subscription ended."""
     await service.evaluate_after_check_results(tx, "eligibility", [one.subscription for one in events])

@@ -34,9 +34,9 @@ async def load_submissions(tx: Tx, partner: Partner, rows: Sequence[Record]) -> 
     pending = [request.id for request in known_requests.values() if request.status == "pending"]
     evaluated = await store.load_pending_reviews_by_request_id(tx, pending) if pending else {}
     waiting = [row["id"] for row in rows if row["validation_request_id"] in evaluated]
-    alone = await store.list_submission_ids_owning_their_request(tx, waiting) if waiting else set()
+    alone = await store.filter_submission_ids_owning_their_request(tx, waiting) if waiting else set()
     attempt = [agent.id for agent in known_agents.values() if agent.status == "pending_review"]
-    asked = await store.load_unanswered_representation_request_times_by_verification_id(tx, attempt) if attempt else {}
+    asked = await store.load_unanswered_request_times_by_verification_id(tx, attempt) if attempt else {}
     answered = [row["id"] for row in rows if row["processed_at"] is not None]
     undecided = [row["id"] for row in rows if row["status"] == "pending"]
     requested = await store.load_requested_evidence_by_submission_and_check(tx, undecided) if undecided else {}

@@ -27,7 +27,7 @@ class PreviousApplicationPage:
     """The newest earlier applications, and whether there are more."""
 
     results: list[PreviousApplication]
-    more: bool
+    has_more: bool
 
 
 async def find_previous_applications(
@@ -39,6 +39,6 @@ async def find_previous_applications(
     requests = search_text.parse_id_parameter(tx.ids, "validationRequestIds[]", request_ids, "validationrequest", wrong)
     if wrong:
         raise IncorrectParams(*wrong)
-    words = search_text.search_words_of(query)
+    words = search_text.parse_search_words(query)
     rows = await store_previous.list_previous_applications(tx, partner, organisations, requests, words, _MOST + 1)
     return PreviousApplicationPage([PreviousApplication(*row) for row in rows[:_MOST]], len(rows) > _MOST)

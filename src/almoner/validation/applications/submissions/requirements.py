@@ -137,7 +137,7 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
                 "registration_evidence",
                 "applicant",
                 requested.requested_at,
-                accepted=(requested.evidence,),
+                accepted=(requested.evidence_code,),
                 registry_name=request.details.registry_name,
                 registry_number=request.details.registry_number,
                 requested=True,
@@ -145,14 +145,14 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
         ]
     # A document that the scanner rejected cannot be reviewed.
     if any(one.deleted_at is None and not one.is_unusable for one in request.documents):
-        return [Requirement("validation_request", "review", "reviewer", evaluated.since)]
+        return [Requirement("validation_request", "review", "reviewer", evaluated.pending_since)]
     correctable = may_correct_registry_number(submission)
     return [
         Requirement(
             "validation_request",
             "registration_evidence",
             "applicant",
-            evaluated.since,
+            evaluated.pending_since,
             # No deadline: only a decision ends a request (spec 3.4), and late evidence is still reviewed.
             accepted=accepted,
             reasons=reasons,
@@ -166,9 +166,9 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
 def _is_awaited(submission: Submission, requested: RequestedEvidence) -> bool:
     """Whether neither a document nor a corrected number has arrived since the request."""
     request, evaluated = submission.check_records.request, submission.check_records.pending_review
-    if request is None or evaluated is None or evaluated.since > requested.requested_at:
+    if request is None or evaluated is None or evaluated.pending_since > requested.requested_at:
         return False
-    if requested.evidence == CORRECTION:
+    if requested.evidence_code == CORRECTION:
         return may_correct_registry_number(submission)
     return not any(
         one.created_at > requested.requested_at and one.deleted_at is None and not one.is_unusable
@@ -225,7 +225,7 @@ def _of_agent(submission: Submission) -> list[Requirement]:
                 "association",
                 "applicant",
                 requested.requested_at,
-                accepted=(requested.evidence,),
+                accepted=(requested.evidence_code,),
                 requested=True,
             )
         ]

@@ -73,5 +73,5 @@ def previous_applications_response(
             )
             for one in previous_applications.results
         ],
-        has_more=previous_applications.more,
+        has_more=previous_applications.has_more,
     )

@@ -66,7 +66,7 @@ def parse_filters(tx: Tx, query: ValidationSubmissionsQuery) -> SubmissionFilter
         ),
         tuple(query.country_codes),
         query.email,
-        search_text.search_words_of(query.query),
+        search_text.parse_search_words(query.query),
     )
     if wrong:
         raise IncorrectParams(*wrong)

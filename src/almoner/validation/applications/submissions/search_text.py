@@ -11,18 +11,18 @@ _NEVER: Final = "?"
 """A word that no search text contains, so that a query without words finds nothing."""
 
 
-def search_text_of(names: Iterable[str], number: str | None) -> str:
+def build_search_text(names: Iterable[str], number: str | None) -> str:
     """The searchable words of a submission: the nonprofit's names, each once, and its number."""
-    return " ".join(filter(None, (*dict.fromkeys(map(normalise_search_text, names)), number_search_text(number))))
+    return " ".join(filter(None, (*dict.fromkeys(map(normalise_search_text, names)), build_number_search_text(number))))
 
 
-def number_search_text(number: str | None) -> str:
+def build_number_search_text(number: str | None) -> str:
     """A number as given and without separators, so that ``85-0196605`` is also found as ``850196605``."""
     stated = normalise_search_text(number)
     return " ".join(dict.fromkeys((stated, stated.replace(" ", ""))))
 
 
-def search_words_of(query: str | None) -> tuple[str, ...]:
+def parse_search_words(query: str | None) -> tuple[str, ...]:
     """The words that must all match; none without a query."""
     return (extract_search_terms(query) or (_NEVER,)) if query else ()
 

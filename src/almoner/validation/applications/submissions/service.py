@@ -49,13 +49,15 @@ from almoner.validation.applications.submissions.domain import (
 )
 from almoner.validation.applications.submissions.evidence_requests import MAX_ASKED as MAX_ASKED
 from almoner.validation.applications.submissions.evidence_requests import (
+    list_requestable_evidence as list_requestable_evidence,
+)
+from almoner.validation.applications.submissions.evidence_requests import (
     load_requested_evidence_by_check_record_id as load_requested_evidence_by_check_record_id,
 )
 from almoner.validation.applications.submissions.evidence_requests import (
     lock_submissions_for_evidence_request as lock_submissions_for_evidence_request,
 )
 from almoner.validation.applications.submissions.evidence_requests import request_evidence as request_evidence
-from almoner.validation.applications.submissions.evidence_requests import requestable_evidence as requestable_evidence
 from almoner.validation.applications.submissions.requirements import Requirement as Requirement
 from almoner.validation.applications.submissions.requirements import RequirementCode as RequirementCode
 from almoner.validation.applications.submissions.requirements import (
@@ -130,12 +132,12 @@ async def create(tx: Tx, partner: Partner, submission_input: SubmissionInput) ->
     about = await _find_nonprofit(tx, partner, submission_input, configuration)
     new = await _start_submission(tx, partner, submission_input, configuration, about, invite)
     given = submission_input.details.registry_number if submission_input.details else None
-    await store.insert(tx, partner, new, search_text.search_text_of(about.names, given or about.number))
+    await store.insert(tx, partner, new, search_text.build_search_text(about.names, given or about.number))
     if invite is not None:
         await invites.mark_completed(tx, invite)
         open_request = about.request.id if about.request is not None and about.organisation is None else None
         checked = EvidenceTargets(open_request, new.agent_verification_id)
-        if unknown := await submission_documents.assign_to_submission(
+        if unknown := await submission_documents.assign_to_submission_and_list_unknown_ids(
             tx, invite, new.id, checked, submission_input.documents
         ):
             raise domain.DocumentNotFound(
@@ -201,7 +203,7 @@ def _problems(submission_input: SubmissionInput, configuration: Configuration) -
     ):  # required questions bind invited applicants only, not the partner itself
         wrong += [
             f"body.partnerFields.{field.id} is required: the configuration asks it of who is invited"
-            for field in configurations_domain.unanswered_required_fields(configuration.partner_fields, answers)
+            for field in configurations_domain.find_unanswered_required_fields(configuration.partner_fields, answers)
         ]
     if submission_input.documents and submission_input.validation_invite_id is None:
         wrong.append("body.documentIds are those of an invite: body.validationInviteId is required with them")
@@ -378,7 +380,7 @@ async def apply_appeal_reversal(
             check for check in locked.checks if check in {*locked.overridden_checks, *overridden_checks}
         ),
     )
-    await store.override_checks(tx, locked.id, locked.overridden_checks)
+    await store.mark_checks_overridden(tx, locked.id, locked.overridden_checks)
     await submission_evaluation.copy_organisation_from_validation_request(tx, locked)
     if status != "failed":
         return await submission_evaluation.apply_transition(tx, locked, locked.with_status(status, None, tx.now))
@@ -414,7 +416,7 @@ async def evaluate_after_check_results(tx: Tx, check: Check, check_record_ids: l
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: list[UUID]) -> None:
     """Evaluate submissions after decisions on their requests; ended ones are indexed by organisation."""
-    for submission_id in await store.lock_submissions_failed_before_acceptance(tx, request_ids):
+    for submission_id in await store.lock_submissions_failed_before_request_acceptance(tx, request_ids):
         await submission_evaluation.copy_organisation_from_validation_request(
             tx, await submission_evaluation.get_for_update(tx, ALL_PARTNERS, submission_id)
         )

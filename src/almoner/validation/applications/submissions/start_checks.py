@@ -72,7 +72,7 @@ async def start_eligibility_check(
     """Start the eligibility subscription, if the configuration requires one. Raises InvalidSubTags."""
     if not configuration.runs_check("eligibility"):
         return None
-    change = eligibility_domain.NewEligibilitySubscription(
+    change = eligibility_domain.EligibilitySubscriptionInput(
         subject.organisation_id,
         subject.request_id,
         submission_input.suggested_activity_sub_tags,

@@ -133,7 +133,7 @@ async def update_status(tx: Tx, submission: Submission, expected_status: Submiss
     )
 
 
-async def override_checks(tx: Tx, submission_id: UUID, checks: Sequence[Check]) -> None:
+async def mark_checks_overridden(tx: Tx, submission_id: UUID, checks: Sequence[Check]) -> None:
     """Count these failed checks of a locked submission as passed."""
     await tx.execute("update validation_submission set overridden_checks = $2 where id = $1", submission_id, checks)
 
@@ -159,7 +159,9 @@ async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, s
 
 
 @across_partners("followers")
-async def lock_submissions_failed_before_acceptance(tx: Tx, validation_request_ids: Sequence[UUID]) -> list[UUID]:
+async def lock_submissions_failed_before_request_acceptance(
+    tx: Tx, validation_request_ids: Sequence[UUID]
+) -> list[UUID]:
     """Lock the submissions that failed before these requests were accepted."""
     rows = await tx.fetch(
         """
@@ -236,7 +238,7 @@ async def add_search_words(tx: Tx, submission_id: UUID, search_words: str) -> No
 
 
 @across_partners("followers")
-async def list_submission_ids_owning_their_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
+async def filter_submission_ids_owning_their_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
     """Submissions that created their validation request and share it with no other record."""
     rows = await tx.fetch(
         """
@@ -278,7 +280,7 @@ async def find_email_correction_time(tx: Tx, submission_id: UUID) -> datetime | 
     return found
 
 
-async def load_unanswered_representation_request_times_by_verification_id(
+async def load_unanswered_request_times_by_verification_id(
     tx: Tx, verification_ids: Sequence[UUID]
 ) -> dict[UUID, datetime]:
     """By agent verification, when its nonprofit was asked about the applicant, if it has not answered."""
@@ -492,8 +494,8 @@ def _conditions(filters: SubmissionFilters) -> SqlConditions:
             "where a.partner_id = $1 and lower(a.email) = lower({0}))",
             filters.email,
         )
-    for word in filters.words[:MAX_INDEX_PATTERNS]:
+    for word in filters.search_words[:MAX_INDEX_PATTERNS]:
         conditions.add(search_column_for(word) + " like {}", f"%{word}%")
-    if further := filters.words[MAX_INDEX_PATTERNS:]:
+    if further := filters.search_words[MAX_INDEX_PATTERNS:]:
         conditions.add(f"{UNINDEXED} like all({{}}::text[])", [f"%{word}%" for word in further])
     return conditions

@@ -51,7 +51,7 @@ async def evaluate_submission(tx: Tx, submission_id: UUID) -> Submission | None:
 async def copy_organisation_from_validation_request(tx: Tx, submission: Submission) -> None:
     """Store the organisation of a locked submission once its request was accepted, and index its name."""
     if (known := submission.check_records.organisation) is not None:
-        await store.set_organisation(tx, submission.id, known.id, search_text.search_text_of([known.name], None))
+        await store.set_organisation(tx, submission.id, known.id, search_text.build_search_text([known.name], None))
 
 
 async def apply_transition(tx: Tx, submission: Submission, changed_submission: Submission) -> Submission:
@@ -90,9 +90,9 @@ def build_failure_reasons(tx: Tx, submission: Submission) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     known = submission.check_records
-    for check in domain.failed_checks(domain.statuses_by_check(submission)):
+    for check in domain.list_failed_checks(domain.statuses_by_check(submission)):
         if check == "validation_request":
-            found[check] = {"rejectionReasonCode": domain.nonprofit_rejection_reason(known)}
+            found[check] = {"rejectionReasonCode": domain.find_nonprofit_rejection_reason(known)}
         elif check == "agent_verification" and known.agent is not None:
             found[check] = {"rejectionReasonCode": known.agent.rejection_code}
         elif check == "compliance" and known.monitoring is not None:
@@ -100,7 +100,7 @@ def build_failure_reasons(tx: Tx, submission: Submission) -> dict[str, Any]:
         elif check == "eligibility" and known.eligibility is not None:
             record = eligibility.serialise_for_api(tx, known.eligibility)
             found[check] = {"status": record.status, "results": record.results}
-    for check in domain.unstarted_checks(known) if "validation_request" in found else ():
+    for check in domain.list_unstarted_checks(known) if "validation_request" in found else ():
         found.pop(check, None)
     plain: dict[str, Any] = msgspec.to_builtins(found)
     return plain

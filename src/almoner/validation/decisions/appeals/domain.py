@@ -53,8 +53,8 @@ CHANGED: Final = InternalEvent("internal.appeal_changed", AppealChangedEvent)
 class Appeal:
     """One appeal.
 
-    ``first_decided_by``: operators who may not decide it. ``overridable_checks``: the checks that count as passed for
-    this submission after a reversal. ``completed_at``: when every check had ended after that and the new result was
+    ``first_decided_by``: operators who may not decide it. ``list_overridable_checks``: the checks that count as passed
+    for this submission after a reversal. ``completed_at``: when every check had ended after that and the new result was
     set.
     """
 
@@ -63,7 +63,7 @@ class Appeal:
     submission_id: UUID
     text: str | None
     appellant: Appellant
-    first_decided_by: tuple[str, ...]
+    original_deciders: tuple[str, ...]
     overridden_checks: tuple[Check, ...]
     status: AppealStatus
     created_at: datetime
@@ -81,14 +81,14 @@ class Appeal:
         self, status: AppealStatus, decided_by: str, overridden_checks: Sequence[Check], now: datetime
     ) -> "Appeal":
         """The appeal, upheld or reversed. Raises ReviewRefused for the original decider."""
-        if decided_by in self.first_decided_by:
+        if decided_by in self.original_deciders:
             raise ReviewRefused("You decided what is appealed against: another operator has to decide the appeal.")
         return replace(
             self, status=status, decided_by=decided_by, decided_at=now, overridden_checks=tuple(overridden_checks)
         )
 
 
-def decision_due_at(created_at: datetime) -> datetime:
+def compute_decision_due_at(created_at: datetime) -> datetime:
     """Ten business days after ``created_at`` (Monday to Friday, holidays included)."""
     moment, left = created_at, _BUSINESS_DAYS
     while left:
@@ -97,14 +97,14 @@ def decision_due_at(created_at: datetime) -> datetime:
     return moment
 
 
-def overridable_checks(submission: Submission) -> tuple[Check, ...]:
+def list_overridable_checks(submission: Submission) -> tuple[Check, ...]:
     """The failed checks that a reversal counts as passed.
 
     Excluded: checks that ended unevaluated with the validation request, which are resumed instead; the agent, who gets
     a new decision; and checks that failed after the result, which is not appealed.
     """
     stands, refused = _independent_checks(submission), submission.failure_reasons or {}
-    failed = submissions_domain.failed_checks(submissions_domain.statuses_by_check(submission))
+    failed = submissions_domain.list_failed_checks(submissions_domain.statuses_by_check(submission))
     return tuple(one for one in failed if one in refused and one not in stands)
 
 
@@ -119,7 +119,9 @@ def _independent_checks(submission: Submission) -> set[Check]:
     return found
 
 
-def statuses_after_appeal(submission: Submission, overridden_checks: Sequence[Check]) -> Mapping[Check, CheckStatus]:
+def statuses_by_check_after_appeal(
+    submission: Submission, overridden_checks: Sequence[Check]
+) -> Mapping[Check, CheckStatus]:
     """The statuses of the checks, with those of a reversed appeal."""
     found = submissions_domain.statuses_by_check(submission)
     return {check: "passed" if check in overridden_checks else standing for check, standing in found.items()}

@@ -11,9 +11,9 @@ from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 from almoner.validation.agents import domain as agents_domain
 from almoner.validation.decisions.appeals import service
 from almoner.validation.ongoing.eligibility import domain as eligibility_domain
-from almoner.validation.ongoing.eligibility.domain import SubscriptionEndedEvent
+from almoner.validation.ongoing.eligibility.domain import EligibilitySubscriptionEndedEvent
 from almoner.validation.ongoing.monitoring import domain as monitoring_domain
-from almoner.validation.ongoing.monitoring.domain import SubscriptionStatusChangedEvent
+from almoner.validation.ongoing.monitoring.domain import MonitoringStatusChangedEvent
 
 tasks: Final = TaskRegistry()
 tasks.add_periodic_job(
@@ -46,7 +46,7 @@ async def on_monitoring_results_updated(tx: Tx, events: Sequence[Event]) -> None
 
 
 @tasks.on_internal_event(monitoring_domain.STATUS_CHANGED)
-async def on_monitoring_status_changed(tx: Tx, events: Sequence[SubscriptionStatusChangedEvent]) -> None:
+async def on_monitoring_status_changed(tx: Tx, events: Sequence[MonitoringStatusChangedEvent]) -> None:
     """Complete reversals whose monitoring became live or ended."""
     await service.enqueue_completion_of_appeal_reversals(tx, "monitoring", [one.subscription for one in events])
 
@@ -60,6 +60,6 @@ async def on_eligibility_results_updated(tx: Tx, events: Sequence[Event]) -> Non
 
 
 @tasks.on_internal_event(eligibility_domain.ENDED)
-async def on_eligibility_subscription_ended(tx: Tx, events: Sequence[SubscriptionEndedEvent]) -> None:
+async def on_eligibility_subscription_ended(tx: Tx, events: Sequence[EligibilitySubscriptionEndedEvent]) -> None:
     """Complete reversals whose eligibility subscription ended."""
     await service.enqueue_completion_of_appeal_reversals(tx, "eligibility", [one.subscription for one in events])

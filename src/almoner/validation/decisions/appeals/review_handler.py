@@ -45,7 +45,7 @@ class AppealReviewHandler:
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
         """Lock submission and appeal until the transaction ends; None if they do not exist."""
         try:
-            held, _ = await service.lock_appeal_with_submission(tx, ALL_PARTNERS, subject_id)
+            held, _ = await service.lock_appeal_and_submission(tx, ALL_PARTNERS, subject_id)
         except NotFound:
             return None
         return service.review_subject_for(held)
@@ -64,13 +64,13 @@ class AppealReviewHandler:
             facts += [(f"{title}: {name}", value) for name, value in shown.facts]
         steps = [replace(step, name=f"{title}: {step.name}") for title, shown in evidence for step in shown.steps]
         handed_in = await submission_documents.list_by_submission(tx, Partner(submission.partner_id), submission.id)
-        documents = [one for _, shown in evidence for one in shown.documents]
+        documents = [one for _, shown in evidence for one in shown.document_ids]
         documents += [one.document.id for one in handed_in]  # also for checks that use no documents
         title = f"Was it right to refuse {submission.organisation_name}?"
         compared = [
             ValueComparison(f"{what.capitalize()}: {one.label.lower()}", one.stated, one.listed)
             for what, shown in evidence
-            for one in shown.compared
+            for one in shown.value_comparisons
         ]
         links = [link for _, shown in evidence for link in shown.links]
         candidates = [one for _, shown in evidence for one in shown.candidates]
@@ -114,7 +114,7 @@ class AppealReviewHandler:
 
 async def _facts(tx: Tx, appeal: Appeal, submission: Submission) -> list[Fact]:
     who = [one for one in (submission.applicant.first_name, submission.applicant.last_name) if one]
-    barred = await operators.load_display_names_by_operator_id(tx, list(appeal.first_decided_by))
+    barred = await operators.load_display_names_by_operator_id(tx, list(appeal.original_deciders))
     return [
         ("submission", tx.ids.encode("validationsubmission", submission.id)),
         ("status of the appeal", appeal.status),
@@ -122,7 +122,7 @@ async def _facts(tx: Tx, appeal: Appeal, submission: Submission) -> list[Fact]:
         ("appeal by", appeal.appellant),
         ("applicant", " ".join(who) or None),
         ("the appeal says", appeal.text),
-        ("may not decide it", ", ".join(f"{barred.get(one, '')} ({one})".strip() for one in appeal.first_decided_by)),
+        ("may not decide it", ", ".join(f"{barred.get(one, '')} ({one})".strip() for one in appeal.original_deciders)),
         *_refusals(submission),
     ]
 
@@ -131,7 +131,7 @@ def _refusals(submission: Submission) -> list[Fact]:
     reasons = submission.failure_reasons or {}
     return [
         (f"refused: {_words(check)}", _reason_text(reasons.get(check)))
-        for check in submissions_domain.failed_checks(submissions_domain.statuses_by_check(submission))
+        for check in submissions_domain.list_failed_checks(submissions_domain.statuses_by_check(submission))
     ]
 
 

@@ -62,11 +62,11 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
         submission_id=locked.id,
         text=text,
         appellant=appellant,
-        first_decided_by=await _list_deciders(tx, locked),
+        original_deciders=await _list_deciders(tx, locked),
         overridden_checks=(),
         status="open",
         created_at=tx.now,
-        due_at=domain.decision_due_at(tx.now),
+        due_at=domain.compute_decision_due_at(tx.now),
         decided_at=None,
         decided_by=None,
     )
@@ -74,7 +74,7 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
     subject = replace(
         review_subject_for(created),
         country_code=locked.country_code,
-        script=detect_name_script(locked.organisation_name),
+        name_script=detect_name_script(locked.organisation_name),
     )
     await reviews.request_review(tx, subject, ["appealed"], created.due_at)
     await _emit_submission_updated(tx, created)
@@ -98,7 +98,7 @@ def review_subject_for(appeal: Appeal) -> ReviewSubject:
     return ReviewSubject("appeal", appeal.id, appeal.partner_id)
 
 
-async def lock_appeal_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[Appeal, Submission]:
+async def lock_appeal_and_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[Appeal, Submission]:
     """Lock the appeal's submission, then the appeal, until the transaction ends. Raises NotFound."""
     submission = await submissions.get_for_update(tx, scope, (await get(tx, scope, appeal_id)).submission_id)
     locked = await store.find_for_update(tx, appeal_id)
@@ -108,7 +108,7 @@ async def lock_appeal_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> 
 
 async def uphold_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: ReviewDecision) -> Appeal:
     """Uphold the original decision in an open appeal. Raises NotFound, ReviewRefused."""
-    held, _ = await lock_appeal_with_submission(tx, scope, appeal_id)
+    held, _ = await lock_appeal_and_submission(tx, scope, appeal_id)
     decided = await _store_decision(tx, held, held.with_decision("upheld", decision.by, (), tx.now), decision)
     await _emit_submission_updated(tx, decided)
     return decided
@@ -120,12 +120,12 @@ async def reverse_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decis
     Raises NotFound, ReviewRefused. A rejected request is accepted, a rejected agent approved (settled 4). Watchlist
     and activity results stay unchanged and count as passed for this submission only.
     """
-    held, submission = await lock_appeal_with_submission(tx, scope, appeal_id)
+    held, submission = await lock_appeal_and_submission(tx, scope, appeal_id)
     parts = submission.check_records
     domain.ensure_rejection_reversible(parts.agent)
-    overruled = domain.overridable_checks(submission)
+    overruled = domain.list_overridable_checks(submission)
     decided = await _store_decision(tx, held, held.with_decision("reversed", decision.by, overruled, tx.now), decision)
-    anew = ReviewDecision.accepted_by_appeal(tx.ids.encode("appeal", held.id), decision)
+    anew = ReviewDecision.build_acceptance_after_appeal(tx.ids.encode("appeal", held.id), decision)
     if parts.monitoring is not None:
         await monitoring.resume_after_appeal(tx, parts.monitoring.id)
     if parts.eligibility is not None:
@@ -151,10 +151,12 @@ async def complete_reversal(tx: Tx, submission_id: UUID) -> Submission | None:
     before = await store.find_latest(tx, ALL_PARTNERS, submission_id)
     if locked.status != "failed" or before is None or not before.is_reversal_incomplete:
         return None
-    status = submissions_domain.submission_status_of(domain.statuses_after_appeal(locked, before.overridden_checks))
+    status = submissions_domain.submission_status_of(
+        domain.statuses_by_check_after_appeal(locked, before.overridden_checks)
+    )
     if status == "pending":
         return None
-    await store.mark_completed(tx, before.id)
+    await store.mark_reversal_completed(tx, before.id)
     return await submissions.apply_appeal_reversal(
         tx, ALL_PARTNERS, submission_id, status, overridden_checks=before.overridden_checks
     )

@@ -39,7 +39,7 @@ async def insert(tx: Tx, partner: Partner, appeal: Appeal) -> None:
         appeal.submission_id,
         appeal.text,
         appeal.appellant,
-        list(appeal.first_decided_by),
+        list(appeal.original_deciders),
         appeal.status,
         appeal.created_at,
         appeal.due_at,
@@ -109,7 +109,7 @@ async def store_decision(tx: Tx, appeal: Appeal) -> bool:
 
 
 @across_partners("held")
-async def mark_completed(tx: Tx, appeal_id: UUID) -> None:
+async def mark_reversal_completed(tx: Tx, appeal_id: UUID) -> None:
     """Record that the new result of a locked reversed appeal was set."""
     await tx.execute("update appeal set completed_at = $2 where id = $1", appeal_id, tx.now)
 

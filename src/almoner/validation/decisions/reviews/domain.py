@@ -56,7 +56,7 @@ class ReviewNotClaimed(ReviewRefused):
     """Nobody has claimed the review."""
 
 
-class EvidenceChanged(ReviewRefused):
+class CurrentEvidenceNotSeen(ReviewRefused):
     """The evidence changed since the operator saw it."""
 
 
@@ -84,7 +84,7 @@ class ReviewSubject:
     id: UUID
     partner_id: UUID
     country_code: str | None = field(default=None, compare=False)
-    script: str | None = field(default=None, compare=False)
+    name_script: str | None = field(default=None, compare=False)
 
 
 def detect_name_script(name: str) -> str | None:
@@ -114,7 +114,7 @@ class ReviewDecision:
         return f"{named[0]}." if (named := _APPEAL.match(self.note)) else None
 
     @classmethod
-    def accepted_by_appeal(cls, appeal_id: str, decision: "ReviewDecision") -> "ReviewDecision":
+    def build_acceptance_after_appeal(cls, appeal_id: str, decision: "ReviewDecision") -> "ReviewDecision":
         """The decision by which a reversed appeal overturns a rejection."""
         return cls("accepted", None, decision.by, f"By appeal {appeal_id}: {decision.note}"[:MAX_NOTE_LENGTH])
 
@@ -139,10 +139,10 @@ class Review:
     id: UUID
     subject: ReviewSubject
     reasons: Sequence[str]
-    asked_at: datetime
+    requested_at: datetime
     claimed_by: str | None
     claimed_until: datetime | None
-    claimed_fingerprint: bytes | None
+    claimed_evidence_fingerprint: bytes | None
     status: Status
     ended_at: datetime | None
     due_at: datetime
@@ -192,7 +192,7 @@ class RegisterCandidate:
     name: str
     registry_number: str
     place: str | None
-    compared: Sequence[ValueComparison]
+    value_comparisons: Sequence[ValueComparison]
     links: Sequence[tuple[str, str]]
 
 
@@ -203,8 +203,8 @@ class ReviewEvidence:
     title: str
     facts: Sequence[Fact]
     steps: Sequence[EvaluationStep] = ()
-    documents: Sequence[UUID] = ()
-    compared: Sequence[ValueComparison] = ()
+    document_ids: Sequence[UUID] = ()
+    value_comparisons: Sequence[ValueComparison] = ()
     links: Sequence[tuple[str, str]] = ()
     candidates: Sequence[RegisterCandidate] = ()
 
@@ -221,7 +221,7 @@ class RelatedSubject:
 class RelatedDecision:
     """A decision on a related record; ``decision`` is None while it is pending."""
 
-    related: RelatedSubject
+    related_subject: RelatedSubject
     decision: RecordedDecision | None
     requested_at: datetime | None = None
 
@@ -250,7 +250,7 @@ class SecondLook:
 
     review_id: UUID
     subject: ReviewSubject
-    first_by: str
+    first_decided_by: str
     selected_at: datetime
     decided_by: str | None = None
 

@@ -30,9 +30,9 @@ from almoner.validation.decisions.reviews.domain import (
     HANDOVER_DURATION,
     WAITING_TARGET,
     ConflictOfInterest,
+    CurrentEvidenceNotSeen,
     DecisionNotReopenable,
     DeclaredConflict,
-    EvidenceChanged,
     HandoverRefused,
     Kind,
     RecordedDecision,
@@ -58,11 +58,13 @@ from almoner.validation.decisions.reviews.store import (
     count_reviews_with_received_evidence_up_to as count_reviews_with_received_evidence_up_to,
 )
 from almoner.validation.decisions.reviews.store import (
-    list_ids_with_received_evidence as list_ids_with_received_evidence,
+    filter_review_ids_with_received_evidence as filter_review_ids_with_received_evidence,
 )
 from almoner.validation.decisions.reviews.store import list_open_reviews as list_open_reviews
 from almoner.validation.decisions.reviews.store import record_evidence_request as record_evidence_request
-from almoner.validation.decisions.reviews.store_second_looks import list_daily_statistics as list_daily_statistics
+from almoner.validation.decisions.reviews.store_second_looks import (
+    list_daily_review_statistics as list_daily_review_statistics,
+)
 from almoner.validation.decisions.reviews.store_second_looks import (
     list_decision_counts_by_reviewer as list_decision_counts_by_reviewer,
 )
@@ -107,7 +109,7 @@ async def request_review(
     tx: Tx, subject: ReviewSubject, reasons: Sequence[str], due_at: datetime | None = None
 ) -> None:
     """Open a review for these reasons, or add them to the open one. ``due_at``: the promised decision time, if any."""
-    await store.open_review(tx, subject, list(dict.fromkeys(reasons)), due_at or tx.now + WAITING_TARGET)
+    await store.open_review_or_add_reasons(tx, subject, list(dict.fromkeys(reasons)), due_at or tx.now + WAITING_TARGET)
 
 
 async def replace_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str]) -> None:
@@ -115,7 +117,9 @@ async def replace_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str])
     await store.close_review(tx, subject, "withdrawn")
     earlier = await store.list_reviews(tx, subject)
     requested_at = earlier[-1].evidence_requested_at if earlier else None
-    await store.open_review(tx, subject, list(dict.fromkeys(reasons)), tx.now + WAITING_TARGET, requested_at)
+    await store.open_review_or_add_reasons(
+        tx, subject, list(dict.fromkeys(reasons)), tx.now + WAITING_TARGET, requested_at
+    )
 
 
 async def record_decision(tx: Tx, subject: ReviewSubject, decision: ReviewDecision) -> None:
@@ -158,7 +162,7 @@ async def load_dossier_history(
     return DossierHistory(
         [
             DossierReviewResponse(
-                iso_timestamp(one.asked_at),
+                iso_timestamp(one.requested_at),
                 build_reason_responses(one.reasons, messages),
                 one.status,
                 iso_timestamp_or_none(one.ended_at),
@@ -193,7 +197,9 @@ async def claim_for_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, ope
         held_by, held_until = review.claimed_by, review.claimed_until
     elif review is not None and operator_id not in {one.by for one in conflicts}:
         held_by, held_until = operator_id, tx.real_now + CLAIM_DURATION
-        await store.claim_review(tx, review, operator_id, held_until, evidence_fingerprint(review, shown, attached))
+        await store.claim_review(
+            tx, review, operator_id, held_until, compute_evidence_fingerprint(review, shown, attached)
+        )
     return ReviewDetails(
         subject, shown, attached, await load_review_history(tx, subject), held_by, held_until, conflicts
     )
@@ -207,7 +213,7 @@ async def load_review_details(tx: Tx, handler: ReviewHandler, subject_id: UUID) 
     review, held_by, held_until, current = history.current_open_review, None, None, True
     if review is not None and (held_by := review.claimant_at(tx.real_now)) is not None:
         held_until = review.claimed_until
-        current = review.claimed_fingerprint == evidence_fingerprint(review, shown, attached)
+        current = review.claimed_evidence_fingerprint == compute_evidence_fingerprint(review, shown, attached)
     conflicts = await store.list_conflicts(tx, subject)
     return ReviewDetails(subject, shown, attached, history, held_by, held_until, conflicts, current)
 
@@ -295,7 +301,7 @@ async def get_second_look(tx: Tx, review_id: UUID, operator_id: str) -> SecondLo
     Raises NotFound if there is none, or if the person decided first or declared a conflict.
     """
     look = await store_second_looks.find_for_update(tx, review_id)
-    if look is None or look.decided_by is not None or look.first_by == operator_id:
+    if look is None or look.decided_by is not None or look.first_decided_by == operator_id:
         raise NotFound
     if operator_id in {one.by for one in await store.list_conflicts(tx, look.subject)}:
         raise NotFound
@@ -310,7 +316,7 @@ async def decide_second_look(tx: Tx, handler: ReviewHandler, review_id: UUID, de
         raise NotFound
     if look.decided_by is not None:
         raise ReviewNotOpen("Somebody else has given this second look.")
-    if look.first_by == decision.by:
+    if look.first_decided_by == decision.by:
         raise ConflictOfInterest("You decided it first: another reviewer takes the second look.")
     if decision.by in {one.by for one in await store.list_conflicts(tx, look.subject)}:
         raise ConflictOfInterest("You declared a conflict of interest about it.")
@@ -321,8 +327,8 @@ async def decide_second_look(tx: Tx, handler: ReviewHandler, review_id: UUID, de
 async def decide_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, decision: ReviewDecision) -> ReviewSubject:
     """Apply an operator's decision if they saw the current evidence.
 
-    Raises NotFound; ReviewNotOpen, ReviewClaimedByAnother, EvidenceChanged, UnknownReasonCode; and what the subject's
-    service raises.
+    Raises NotFound; ReviewNotOpen, ReviewClaimedByAnother, CurrentEvidenceNotSeen, UnknownReasonCode; and what the
+    subject's service raises.
     """
     _ensure_known_reason(handler, decision)
     subject = await _lock_subject(tx, handler, subject_id)
@@ -330,9 +336,11 @@ async def decide_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, decisi
     if decision.by in {one.by for one in await store.list_conflicts(tx, subject)}:
         raise ConflictOfInterest("You declared a conflict of interest about it: another reviewer decides it.")
     if review.claimed_by != decision.by:
-        raise EvidenceChanged("You have not been shown it: claim it, and look at it before you decide.")
-    if review.claimed_fingerprint != evidence_fingerprint(review, *await _load_evidence(tx, handler, subject_id)):
-        raise EvidenceChanged("It has changed since you were shown it: look at it again before you decide.")
+        raise CurrentEvidenceNotSeen("You have not been shown it: claim it, and look at it before you decide.")
+    if review.claimed_evidence_fingerprint != compute_evidence_fingerprint(
+        review, *await _load_evidence(tx, handler, subject_id)
+    ):
+        raise CurrentEvidenceNotSeen("It has changed since you were shown it: look at it again before you decide.")
     if decision.verdict == "accepted":
         await handler.accept_subject(tx, ALL_PARTNERS, subject_id, decision)
     else:
@@ -375,7 +383,9 @@ async def _lock_own(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> t
     return subject, review
 
 
-def evidence_fingerprint(review: Review, evidence: ReviewEvidence, attached_documents: Sequence[Document]) -> bytes:
+def compute_evidence_fingerprint(
+    review: Review, evidence: ReviewEvidence, attached_documents: Sequence[Document]
+) -> bytes:
     """A fingerprint of everything that a reviewer sees."""
     scans = [(one.id, one.scan_status, one.flags, one.deleted_at) for one in attached_documents]
     return sha256_digest(msgspec.json.encode((review.id, review.reasons, evidence, scans)))
@@ -383,7 +393,7 @@ def evidence_fingerprint(review: Review, evidence: ReviewEvidence, attached_docu
 
 async def _load_evidence(tx: Tx, case: ReviewHandler, subject_id: UUID) -> tuple[ReviewEvidence, list[Document]]:
     shown = await case.load_evidence(tx, subject_id)
-    return shown, await documents.list_documents_with_ids(tx, ALL_PARTNERS, shown.documents)
+    return shown, await documents.list_documents_with_ids(tx, ALL_PARTNERS, shown.document_ids)
 
 
 async def _lock_subject(tx: Tx, case: ReviewHandler, subject_id: UUID) -> ReviewSubject:

@@ -38,7 +38,7 @@ def _review(row: Record) -> Review:
     return Review(row[0], ReviewSubject(*row[1:6]), tuple(row[6]), *row[7:])
 
 
-async def open_review(
+async def open_review_or_add_reasons(
     tx: Tx,
     subject: ReviewSubject,
     reasons: Sequence[str],
@@ -64,7 +64,7 @@ async def open_review(
         reasons,
         tx.now,
         subject.country_code,
-        subject.script,
+        subject.name_script,
         due_at,
         evidence_requested_at,
     )
@@ -222,7 +222,7 @@ _NONPROFIT_AWAITED: Final = """
 
 
 @across_partners("operators")
-async def list_ids_with_received_evidence(tx: Tx, review_ids: Sequence[UUID]) -> set[UUID]:
+async def filter_review_ids_with_received_evidence(tx: Tx, review_ids: Sequence[UUID]) -> set[UUID]:
     """Which of these open reviews have evidence that the applicant was asked for."""
     rows = await tx.fetch(
         f"select id from review where id = any($1::uuid[]) and status = 'open' and {_WITH_EVIDENCE['received']}",
@@ -273,7 +273,7 @@ class OpenReviewCount(NamedTuple):
     """How many reviews wait, and since when the oldest of them has waited."""
 
     total: int
-    oldest_asked_at: datetime | None
+    oldest_requested_at: datetime | None
 
 
 @across_partners("operators")

@@ -43,11 +43,12 @@ async def insert(tx: Tx, review_id: UUID, subject: ReviewSubject, decision: Revi
 
 @across_partners("operators")
 async def list_waiting_second_looks(
-    tx: Tx, operator_id: str, limit: int, after: tuple[datetime, UUID] | None = None
+    tx: Tx, operator_id: str, limit: int, after_position: tuple[datetime, UUID] | None = None
 ) -> list[SecondLook]:
     """Reviews waiting for a second look by this person, oldest first.
 
-    Excludes those they decided or have a conflict of interest with. ``after``: the position of the last one seen.
+    Excludes those they decided or have a conflict of interest with. ``after_position``: the position of the last one
+    seen.
     """
     rows = await tx.fetch(
         """
@@ -60,7 +61,7 @@ async def list_waiting_second_looks(
         """,
         operator_id,
         limit,
-        *(after or (None, None)),
+        *(after_position or (None, None)),
     )
     return [_second_look(row) for row in rows]
 
@@ -135,7 +136,7 @@ async def list_reason_statistics(tx: Tx, since: datetime) -> list[ReasonStatisti
 
 
 @across_partners("operators")
-async def list_daily_statistics(tx: Tx, since: datetime) -> Sequence[DailyReviewStatistics]:
+async def list_daily_review_statistics(tx: Tx, since: datetime) -> Sequence[DailyReviewStatistics]:
     """By kind and day since a time: how many were decided, how many of them on time, and the median wait."""
     rows = await tx.fetch(
         """
@@ -154,8 +155,8 @@ class ReviewerDecisionCount(NamedTuple):
 
     reviewer: str
     kind: Kind
-    decisions: int
-    hours: int
+    decision_count: int
+    distinct_hour_count: int
 
 
 @across_partners("operators")

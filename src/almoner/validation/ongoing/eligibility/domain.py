@@ -86,7 +86,7 @@ class AllowedActivities:
 
     def allows(self, code: str) -> bool:
         """Whether an activity, or a wider one that includes it, is allowed."""
-        return self.codes is None or code in self.codes or SUB_TAGS[code].within in self.codes
+        return self.codes is None or code in self.codes or SUB_TAGS[code].wider_sub_tag_code in self.codes
 
 
 ALL_ACTIVITIES: Final = AllowedActivities()
@@ -103,8 +103,8 @@ class OrganisationActivities:
     """
 
     organisation_id: UUID
-    classification: Mapping[str, str] = field(default_factory=dict)
-    name_classification: Mapping[str, str] = field(default_factory=dict)
+    rule_by_registered_activity: Mapping[str, str] = field(default_factory=dict)
+    rule_by_activity_in_name: Mapping[str, str] = field(default_factory=dict)
 
 
 FINDINGS: Final[Mapping[StepVerdict, FindingVerdict]] = {
@@ -121,15 +121,17 @@ def build_evaluation_facts(
     """The facts that an evaluation is based on, as stored."""
     return {
         "organisationId": str(organisation_activities.organisation_id),
-        "classification": dict(organisation_activities.classification),
-        "nameClassification": dict(organisation_activities.name_classification),
+        "classification": dict(organisation_activities.rule_by_registered_activity),
+        "nameClassification": dict(organisation_activities.rule_by_activity_in_name),
         "allowed": None if allowed_activities.codes is None else sorted(allowed_activities.codes),
     }
 
 
-def build_activity_step(code: str, rule: str | None, verdict: StepVerdict, *, suggested: bool) -> EvaluationStep:
+def build_activity_step(
+    activity_code: str, rule: str | None, verdict: StepVerdict, *, suggested: bool
+) -> EvaluationStep:
     """The step for one activity. ``rule``: the rule that assigned it; None if none did."""
-    return EvaluationStep(code, verdict, rule, facts={"suggested": suggested})
+    return EvaluationStep(activity_code, verdict, rule, facts={"suggested": suggested})
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +142,15 @@ class EligibilityResults:
     """
 
     status: EligibilityStatus | None = None
-    confirmed: Mapping[str, str] = field(default_factory=dict)
-    rejected: tuple[str, ...] = ()
+    rule_by_confirmed_activity: Mapping[str, str] = field(default_factory=dict)
+    rejected_activities: tuple[str, ...] = ()
 
     def is_same_as(self, other: "EligibilityResults") -> bool:
         """Whether partners see the same results."""
-        return (self.status, dict(self.confirmed), set(self.rejected)) == (
+        return (self.status, dict(self.rule_by_confirmed_activity), set(self.rejected_activities)) == (
             other.status,
-            dict(other.confirmed),
-            set(other.rejected),
+            dict(other.rule_by_confirmed_activity),
+            set(other.rejected_activities),
         )
 
     @property
@@ -161,12 +163,12 @@ NO_RESULTS: Final = EligibilityResults()
 
 
 @dataclass(frozen=True, slots=True)
-class NewEligibilitySubscription:
+class EligibilitySubscriptionInput:
     """The requested values of a subscription, by text IDs."""
 
     organisation_id: str | None = None
     validation_request_id: str | None = None
-    suggested_activities: tuple[str, ...] = ()
+    suggested_sub_tag_ids: tuple[str, ...] = ()
     metadata: Mapping[str, str] | None = None
     configuration_id: UUID | None = None
 
@@ -201,12 +203,12 @@ class EligibilitySubscription:
         self._ensure("pending")
         return replace(self, status="pending", organisation_id=organisation_id, name=name, updated_at=now)
 
-    def with_request_failed(self, now: datetime) -> "EligibilitySubscription":
+    def with_validation_request_rejected(self, now: datetime) -> "EligibilitySubscription":
         """The subscription after its request was rejected. Raises InvalidState."""
         self._ensure("validation_request_failed")
         return replace(self, status="validation_request_failed", updated_at=now)
 
-    def with_request_resumed(self, now: datetime) -> "EligibilitySubscription":
+    def with_validation_request_resumed(self, now: datetime) -> "EligibilitySubscription":
         """The subscription waiting for its request again after an appeal reversed the rejection.
 
         Raises InvalidState.
@@ -237,10 +239,10 @@ class EligibilityFilters:
     """The filters of the list."""
 
     status: SubscriptionStatus | None = None
-    words: tuple[str, ...] = ()
+    search_words: tuple[str, ...] = ()
     has_organisation: bool | None = None
-    starts: datetime | None = None
-    ends: datetime | None = None
+    created_from: datetime | None = None
+    created_before: datetime | None = None
 
 
 def evaluate_activities(
@@ -255,12 +257,14 @@ def evaluate_activities(
     states none. A suggested wider sub-tag is confirmed by a narrower one: orchestras are performing arts.
     ``simulated_status``: a test value decides instead of ``allowed_activities``.
     """
-    rules = dict(organisation_activities.classification or organisation_activities.name_classification)
+    rules = dict(
+        organisation_activities.rule_by_registered_activity or organisation_activities.rule_by_activity_in_name
+    )
     for code in suggested_codes:
         rule = (
             rules.get(code)
-            or organisation_activities.name_classification.get(code)
-            or _by_narrower(code, {**organisation_activities.name_classification, **rules})
+            or organisation_activities.rule_by_activity_in_name.get(code)
+            or _by_narrower(code, {**organisation_activities.rule_by_activity_in_name, **rules})
         )
         if rule is not None:
             rules[code] = rule
@@ -274,7 +278,7 @@ def evaluate_activities(
 
 def _by_narrower(code: str, rules: Mapping[str, str]) -> str | None:
     for narrower, rule in rules.items():
-        if narrower in SUB_TAGS and SUB_TAGS[narrower].within == code:
+        if narrower in SUB_TAGS and SUB_TAGS[narrower].wider_sub_tag_code == code:
             return f"{rule} (as {narrower})"
     return None
 
@@ -301,11 +305,11 @@ def _findings(
 
 
 @dataclass(frozen=True, slots=True)
-class SubscriptionEndedEvent:
+class EligibilitySubscriptionEndedEvent:
     """The subscription that ended."""
 
     subscription: UUID
 
 
-ENDED: Final = InternalEvent("internal.eligibility_subscription_ended", SubscriptionEndedEvent)
+ENDED: Final = InternalEvent("internal.eligibility_subscription_ended", EligibilitySubscriptionEndedEvent)
 """Emitted when a subscription is cancelled, or fails with its validation request."""

@@ -20,9 +20,9 @@ from almoner.validation.ongoing.eligibility.domain import (
     AllowedActivities,
     EligibilityResults,
     EligibilitySubscription,
+    EligibilitySubscriptionEndedEvent,
     Occasion,
     OrganisationActivities,
-    SubscriptionEndedEvent,
 )
 from almoner.validation.requests import service as validation_requests
 
@@ -55,7 +55,7 @@ async def _apply_request_decision(tx: Tx, subscription: EligibilitySubscription)
     assert subscription.validation_request_id is not None, "it waits for one"
     request = await validation_requests.get(tx, Partner(subscription.partner_id), subscription.validation_request_id)
     if request.status == "rejected":
-        failed = subscription.with_request_failed(tx.now)
+        failed = subscription.with_validation_request_rejected(tx.now)
         await end_subscription(tx, failed)
         return failed  # the results are unchanged, so no partner is notified (settled 5)
     if request.organisation_id is None:
@@ -138,7 +138,7 @@ async def end_subscription(tx: Tx, subscription: EligibilitySubscription) -> Non
     """Store the end of a locked subscription, and emit an event about it."""
     await store_transition(tx, subscription)
     await outbox.emit_internal_event(
-        tx, ENDED, SubscriptionEndedEvent(subscription.id), partner_id=subscription.partner_id
+        tx, ENDED, EligibilitySubscriptionEndedEvent(subscription.id), partner_id=subscription.partner_id
     )
 
 

@@ -34,7 +34,7 @@ async def reevaluate_subscriptions(context: JobContext, job: DecodedJob[service.
     wanted = job.details
     partner = None if wanted.partner is None else Partner(wanted.partner)
     async with context.db.write() as tx:
-        after = await service.enqueue_evaluation_batch(tx, partner, wanted.configuration, wanted.after)
+        after = await service.enqueue_evaluation_batch_and_get_last_id(tx, partner, wanted.configuration, wanted.after)
         if after is not None:
             await service.REEVALUATE.enqueue(tx, msgspec.structs.replace(wanted, after=after))
     return JobDone()

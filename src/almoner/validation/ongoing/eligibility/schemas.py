@@ -34,8 +34,8 @@ from almoner.validation.ongoing.eligibility.domain import (
     EligibilityFilters,
     EligibilityStatus,
     EligibilitySubscription,
+    EligibilitySubscriptionInput,
     FindingVerdict,
-    NewEligibilitySubscription,
     Occasion,
     Sort,
     SubscriptionStatus,
@@ -90,9 +90,9 @@ class EligibilitySubscriptionBody(RequestBody):
     )
     metadata: Metadata | None = None
 
-    def to_input(self) -> NewEligibilitySubscription:
+    def to_input(self) -> EligibilitySubscriptionInput:
         """Convert to the input of the service."""
-        return NewEligibilitySubscription(
+        return EligibilitySubscriptionInput(
             self.organisation_id,
             self.validation_request_id,
             tuple(self.suggested_activity_sub_tags),
@@ -185,8 +185,8 @@ def subscription_response(tx: Tx, subscription: EligibilitySubscription) -> Elig
         status=subscription.status,
         results=EligibilityResultsResponse(
             results.status,
-            _sub_tags(tx, results.confirmed, results.confirmed),
-            _sub_tags(tx, results.confirmed, results.rejected),
+            _sub_tags(tx, results.rule_by_confirmed_activity, results.rule_by_confirmed_activity),
+            _sub_tags(tx, results.rule_by_confirmed_activity, results.rejected_activities),
         ),
         metadata=None if subscription.metadata is None else dict(subscription.metadata),
         created_at=iso_timestamp(subscription.created_at),

@@ -36,8 +36,8 @@ from almoner.validation.ongoing.eligibility.domain import (
     EligibilityResults,
     EligibilityStatus,
     EligibilitySubscription,
+    EligibilitySubscriptionInput,
     InvalidState,
-    NewEligibilitySubscription,
     Occasion,
     Sort,
 )
@@ -77,28 +77,28 @@ _FIRST: Final = UUID(int=0)
 _CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
 
 
-async def create(tx: Tx, partner: Partner, new_subscription: NewEligibilitySubscription) -> EligibilitySubscription:
+async def create(tx: Tx, partner: Partner, subscription_input: EligibilitySubscriptionInput) -> EligibilitySubscription:
     """Create a subscription; it is evaluated after the commit.
 
     Raises EntityNotFound, OrganisationNotActive, InvalidSubTags, InvalidMetadata.
     """
-    if new_subscription.metadata and (found := metadata_rules.find_metadata_problems(new_subscription.metadata)):
+    if subscription_input.metadata and (found := metadata_rules.find_metadata_problems(subscription_input.metadata)):
         raise domain.InvalidMetadata(*found)
     simulated_status = (
-        test_values.simulated_status_of(new_subscription.suggested_activities) if tx.deployment.sandbox else None
+        test_values.simulated_status_of(subscription_input.suggested_sub_tag_ids) if tx.deployment.sandbox else None
     )
-    suggested = () if simulated_status else parse_sub_tag_ids(tx, new_subscription.suggested_activities)
-    organisation_id, request_id, name = await _find_entity(tx, partner, new_subscription)
+    suggested = () if simulated_status else parse_sub_tag_ids(tx, subscription_input.suggested_sub_tag_ids)
+    organisation_id, request_id, name = await _find_entity(tx, partner, subscription_input)
     created = EligibilitySubscription(
         id=tx.new_id(),
         partner_id=partner.id,
         organisation_id=organisation_id,
         validation_request_id=request_id,
-        configuration_id=new_subscription.configuration_id,
+        configuration_id=subscription_input.configuration_id,
         name=name,
         suggested_sub_tags=suggested,
         simulated_status=simulated_status,
-        metadata=new_subscription.metadata,
+        metadata=subscription_input.metadata,
         status="pending_validation_request" if organisation_id is None else "pending",
         results=domain.NO_RESULTS,
         created_at=tx.now,
@@ -125,7 +125,7 @@ def parse_sub_tag_ids(
 
 
 async def _find_entity(
-    tx: Tx, partner: Partner, new_subscription: NewEligibilitySubscription
+    tx: Tx, partner: Partner, new_subscription: EligibilitySubscriptionInput
 ) -> tuple[UUID | None, UUID | None, str]:
     """The organisation or validation request, and its name. Raises EntityNotFound, OrganisationNotActive."""
     if new_subscription.organisation_id is not None:
@@ -222,7 +222,7 @@ async def resume_after_appeal(tx: Tx, subscription_id: UUID) -> None:
     """Resume a subscription that failed with its validation request, after an appeal reversed that. Raises NotFound."""
     locked = await _lock(tx, ALL_PARTNERS, subscription_id)
     if locked.status == "validation_request_failed":
-        await eligibility_evaluation.store_transition(tx, locked.with_request_resumed(tx.now))
+        await eligibility_evaluation.store_transition(tx, locked.with_validation_request_resumed(tx.now))
         await _enqueue_evaluations(tx, [locked.id], "created")
 
 
@@ -243,13 +243,13 @@ async def simulate_results(
         raise InvalidState(f"the subscription is {locked.status}: there is nothing to decide")
     turned_down = tuple(dict.fromkeys(rejected_codes))
     results = EligibilityResults(status, dict.fromkeys((*confirmed_codes, *turned_down), BY_SANDBOX), turned_down)
-    if status is None and results.confirmed:
+    if status is None and results.rule_by_confirmed_activity:
         raise InvalidState("where eligibilityStatus is null nothing is confirmed")
     steps = tuple(
         domain.build_activity_step(
             code, BY_SANDBOX, "fail" if code in turned_down else "pass", suggested=code in locked.suggested_sub_tags
         )
-        for code in results.confirmed
+        for code in results.rule_by_confirmed_activity
     )
     known = await eligibility_evaluation.load_organisation_activities(tx, locked)
     allowed = await eligibility_evaluation.load_allowed_activities(tx, locked)
@@ -291,7 +291,7 @@ async def reevaluate_all_subscriptions(tx: Tx) -> None:
     await REEVALUATE.enqueue(tx, ReevaluateSubscriptionsJob(), unique_key="all")
 
 
-async def enqueue_evaluation_batch(
+async def enqueue_evaluation_batch_and_get_last_id(
     tx: Tx, partner: Partner | None, configuration_id: UUID | None, after_subscription_id: UUID | None
 ) -> UUID | None:
     """Enqueue evaluations of the next subscriptions after an ID; returns the last one, None at the end.

@@ -122,8 +122,8 @@ async def update_status(tx: Tx, subscription: EligibilitySubscription, *, allow_
             subscription.status,
             subscription.organisation_id,
             subscription.results.status,
-            dict(subscription.results.confirmed),
-            list(subscription.results.rejected),
+            dict(subscription.results.rule_by_confirmed_activity),
+            list(subscription.results.rejected_activities),
             subscription.updated_at,
             subscription.cancelled_at,
             tx.now,
@@ -197,11 +197,11 @@ def _conditions(filters: EligibilityFilters) -> SqlConditions:
         conditions.add_without_value(
             "s.organisation_id is not null" if filters.has_organisation else "s.organisation_id is null"
         )
-    if filters.starts is not None:
-        conditions.add("s.created_at >= {}", filters.starts)
-    if filters.ends is not None:
-        conditions.add("s.created_at < {}", filters.ends)
-    conditions.require_words("s.search_name", filters.words, max_indexed_words=MAX_INDEX_PATTERNS)
+    if filters.created_from is not None:
+        conditions.add("s.created_at >= {}", filters.created_from)
+    if filters.created_before is not None:
+        conditions.add("s.created_at < {}", filters.created_before)
+    conditions.require_words("s.search_name", filters.search_words, max_indexed_words=MAX_INDEX_PATTERNS)
     return conditions
 
 

@@ -48,7 +48,7 @@ class MatchReviewHandler:
         match = await screenings.find_match(tx, subject_id)
         if match is None:
             raise NotFound
-        stored = await screenings.get_subject(tx, match)
+        stored = await screenings.get_subject_of_match(tx, match)
         versions = [one for one in await watchlists.list_current_versions(tx) if one.code == match.list]
         listed = await watchlists.find_entries(tx, match.list, [match.entry_key])
         facts = [*_record_facts(tx, match), *_subject_facts(stored), *await _registration_facts(tx, stored)]
@@ -61,7 +61,7 @@ class MatchReviewHandler:
             title=f"Is {stored.details.names[0] if stored.details.names else named} the {_entry_text(match, listed)}?",
             facts=facts,
             steps=[_step(part) for part in match.parts],
-            compared=_compared(stored, listed),
+            value_comparisons=_compared(stored, listed),
             links=[
                 (f"{match.list}: {one.listed.key}", one.listed.source_url) for one in listed if one.listed.source_url
             ],
@@ -146,17 +146,17 @@ class ScreeningReviewHandler:
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """Record that no list contains it. Raises ReviewNotOpen."""
-        return await service.record_manual_result(tx, scope, subject_id, decision)
+        return await service.record_manual_screening_result(tx, scope, subject_id, decision)
 
     async def reject_subject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
         """Record that a list contains it. Raises ReviewNotOpen."""
-        return await service.record_manual_result(tx, scope, subject_id, decision)
+        return await service.record_manual_screening_result(tx, scope, subject_id, decision)
 
     async def reopen_decision(self, tx: Tx, subject_id: UUID, reopened_by: str, note: str, /) -> object:
         """Reopen a manual screening result. Raises NotFound, ReviewNotOpen."""
-        return await service.reopen_manual_result(tx, subject_id, reopened_by, note)
+        return await service.reopen_manual_screening_result(tx, subject_id, reopened_by, note)
 
 
 REVIEW_HANDLER: Final = MatchReviewHandler()
@@ -251,7 +251,7 @@ def _entry_facts(entry: WatchlistEntry) -> Iterator[Fact]:
 
 
 def _difference_text(one: MatchSideDifference) -> str:
-    return f"{one.detail} of the {one.side}: {one.before or 'nothing'} -> {one.after or 'nothing'}"
+    return f"{one.field_name} of the {one.side}: {one.before or 'nothing'} -> {one.after or 'nothing'}"
 
 
 def _step(part: ScorePart) -> EvaluationStep:

@@ -109,7 +109,7 @@ async def screen(
     reviewer's decision on one of them is reused here if the compared data are identical.
     """
     result = await _update_reviews(tx, await screenings.screen(tx, screener, subject, subject_details, monitor=monitor))
-    if result.changed and result.obstacle is None:
+    if result.has_changed and result.obstacle is None:
         await _withdraw_manual_screening(tx, subject)
     return await _apply_earlier_decisions(tx, result, merged_subjects)
 
@@ -132,7 +132,7 @@ async def request_manual_screening(tx: Tx, subject: ScreenedSubject) -> None:
         await reviews.request_review(tx, screening_review_subject_for(stored), [f"not_screened:{stored.obstacle}"])
 
 
-async def record_manual_result(
+async def record_manual_screening_result(
     tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision
 ) -> StoredSubject:
     """Record a reviewer's lookup: accepted means no list has it, rejected that one of the reason's category has it.
@@ -149,7 +149,7 @@ async def record_manual_result(
     return stored
 
 
-async def reopen_manual_result(tx: Tx, subject_id: UUID, operator_id: str, note: str) -> StoredSubject:
+async def reopen_manual_screening_result(tx: Tx, subject_id: UUID, operator_id: str, note: str) -> StoredSubject:
     """Remove a manual result and request a new review. Raises NotFound, ReviewNotOpen."""
     stored = await screenings.lock_subject_by_id(tx, subject_id)
     if stored is None:
@@ -225,7 +225,7 @@ def review_subject_for(match: ScreeningMatch) -> ReviewSubject:
     """The review subject of a match."""
     name = match.subject_side.get("name")
     script = detect_name_script(name) if isinstance(name, str) else None
-    return ReviewSubject("match", match.id, match.subject.partner_id, script=script)
+    return ReviewSubject("match", match.id, match.subject.partner_id, name_script=script)
 
 
 async def _apply_earlier_decisions(
@@ -269,9 +269,9 @@ def _comparison_key(match: ScreeningMatch) -> tuple[object, ...]:
 
 
 async def _update_reviews(tx: Tx, result: ScreeningResult) -> ScreeningResult:
-    for match in result.opened:
+    for match in result.newly_awaiting_review:
         again = ["changed_since_decided"] if match.changes_since_decision else []
         await reviews.request_review(tx, review_subject_for(match), [f"listed:{match.category}", *again])
-    for match in result.ended:
+    for match in result.no_longer_awaiting_review:
         await reviews.withdraw_review(tx, review_subject_for(match))
     return result

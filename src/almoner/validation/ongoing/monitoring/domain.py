@@ -92,11 +92,11 @@ class MonitoringResults:
 
     compliance: Compliance | None = None
     categories: Mapping[Category, CategoryStatus] = field(default_factory=dict)
-    active: RegistrationActive | None = None
+    registration_active: RegistrationActive | None = None
 
     def as_json(self) -> dict[str, str]:
         """The known members, by their API names."""
-        known: dict[str, str | None] = {"complianceStatus": self.compliance, "active": self.active}
+        known: dict[str, str | None] = {"complianceStatus": self.compliance, "active": self.registration_active}
         stated = {name: value for name, value in known.items() if value is not None}
         return {**stated, **{str(category): str(status) for category, status in self.categories.items()}}
 
@@ -123,19 +123,19 @@ class MonitoringEvidence:
     """
 
     matches: tuple[MonitoringMatch, ...] = ()
-    sources: tuple[ScreenedWatchlist, ...] = ()
-    active: RegistrationActive | None = None
-    screened: bool = True
+    screened_watchlists: tuple[ScreenedWatchlist, ...] = ()
+    registration_active: RegistrationActive | None = None
+    was_screened: bool = True
     manual_flags: tuple[Category, ...] = ()
     manual_lookups_done: bool = False
 
     @property
     def unscreened_categories(self) -> set[Category]:
         """The categories with a list that the organisation could not be compared with."""
-        return {source.category for source in self.sources if source.status == "not_screened"}
+        return {source.category for source in self.screened_watchlists if source.status == "not_screened"}
 
 
-NO_EVIDENCE: Final = MonitoringEvidence(screened=False)
+NO_EVIDENCE: Final = MonitoringEvidence(was_screened=False)
 
 
 def build_screening_step(screened_watchlist: ScreenedWatchlist, matches: Sequence[MonitoringMatch]) -> EvaluationStep:
@@ -181,7 +181,10 @@ def results_from_evidence(
     """
     simulated_results = simulated_results or MonitoringResults()
     confirmed = _categories_decided(evidence.matches, "confirmed") | set(evidence.manual_flags)
-    waiting, checked = _categories_decided(evidence.matches, "open"), {source.category for source in evidence.sources}
+    waiting, checked = (
+        _categories_decided(evidence.matches, "open"),
+        {source.category for source in evidence.screened_watchlists},
+    )
     categories: dict[Category, CategoryStatus] = {}
     for category in CATEGORIES:
         if category in simulated_results.categories:
@@ -194,9 +197,11 @@ def results_from_evidence(
     compliance = simulated_results.compliance or _compliance(
         categories, unknown - simulated_results.categories.keys(), compliance_flags
     )
-    if not evidence.screened and simulated_results.compliance is None and compliance == "pass":
+    if not evidence.was_screened and simulated_results.compliance is None and compliance == "pass":
         compliance = None  # no flag before any screening means unknown
-    return MonitoringResults(compliance, categories, simulated_results.active or evidence.active)
+    return MonitoringResults(
+        compliance, categories, simulated_results.registration_active or evidence.registration_active
+    )
 
 
 def _categories_decided(matches: Iterable[MonitoringMatch], decision: MatchDecision) -> set[Category]:
@@ -246,7 +251,7 @@ class MonitoringSubscription:
         raise InvalidState(f"the monitoring subscription is {self.status} and cannot become {target_status}")
 
     @property
-    def is_monitored(self) -> bool:
+    def is_organisation_monitored(self) -> bool:
         """Whether its organisation is being monitored."""
         return self.status in ("pending", "live")
 
@@ -255,12 +260,12 @@ class MonitoringSubscription:
         self.ensure_transition_allowed("pending")
         return replace(self, status="pending", organisation_id=organisation_id, search_name=search_name)
 
-    def with_request_failed(self) -> "MonitoringSubscription":
+    def with_validation_request_rejected(self) -> "MonitoringSubscription":
         """The subscription after its request was rejected. Raises InvalidState."""
         self.ensure_transition_allowed("validation_request_failed")
         return replace(self, status="validation_request_failed")
 
-    def with_request_resumed(self) -> "MonitoringSubscription":
+    def with_validation_request_resumed(self) -> "MonitoringSubscription":
         """The subscription waiting for its request again after an appeal reversed the rejection.
 
         Raises InvalidState.
@@ -283,7 +288,7 @@ class MonitoringSubscription:
             status="live",
             search_name=search_name,
             results=results_from_evidence(evidence, self.simulated_results, compliance_flags),
-            sources=evidence.sources,
+            sources=evidence.screened_watchlists,
             matches=evidence.matches,
             screened_at=now,
             due_at=None,
@@ -300,7 +305,7 @@ class MonitoringSubscription:
         reported = MonitoringResults(
             simulated_results.compliance,
             {**before.categories, **simulated_results.categories},
-            simulated_results.active or before.active,
+            simulated_results.registration_active or before.registration_active,
         )
         return replace(
             self, simulated_results=reported, results=results_from_evidence(evidence, reported, compliance_flags)
@@ -349,16 +354,16 @@ class MonitoringFilters:
     """The filters of the list."""
 
     status: MonitoringStatus | None = None
-    words: tuple[str, ...] = ()
+    search_words: tuple[str, ...] = ()
     has_organisation: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class SubscriptionStatusChangedEvent:
+class MonitoringStatusChangedEvent:
     """The subscription whose status changed."""
 
     subscription: UUID
 
 
-STATUS_CHANGED: Final = InternalEvent("internal.monitoring_subscription_status_changed", SubscriptionStatusChangedEvent)
+STATUS_CHANGED: Final = InternalEvent("internal.monitoring_subscription_status_changed", MonitoringStatusChangedEvent)
 """Reported when a subscription becomes live, failed or cancelled; partners learn of this only through results."""

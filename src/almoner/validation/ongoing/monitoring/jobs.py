@@ -40,7 +40,9 @@ async def reevaluate_subscriptions(context: JobContext, job: DecodedJob[service.
     """Evaluate the next subscriptions of a configuration again, and enqueue the rest."""
     wanted = job.details
     async with context.db.write() as tx:
-        after = await service.enqueue_evaluation_batch(tx, Partner(wanted.partner), wanted.configuration, wanted.after)
+        after = await service.enqueue_evaluation_batch_and_get_last_id(
+            tx, Partner(wanted.partner), wanted.configuration, wanted.after
+        )
         if after is not None:
             await service.REEVALUATE.enqueue(tx, msgspec.structs.replace(wanted, after=after))
     return JobDone()

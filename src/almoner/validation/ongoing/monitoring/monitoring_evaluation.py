@@ -18,7 +18,7 @@ async def evaluate_subscription(tx: Tx, screener: Screener, subscription_id: UUI
     if locked is None or locked.status in ("cancelled", "validation_request_failed"):
         return
     now = await _apply_request_decision(tx, locked) if locked.status == "pending_validation_request" else locked
-    if now.is_monitored and now.organisation_id is not None:
+    if now.is_organisation_monitored and now.organisation_id is not None:
         organisation = await organisations.get(tx, Partner(now.partner_id), now.organisation_id)
         seen = await monitoring_evidence.screen_and_collect_evidence(tx, screener, organisation, now)
         flags = await monitoring_evidence.load_compliance_flags(tx, now)
@@ -43,7 +43,7 @@ async def _apply_request_decision(tx: Tx, subscription: MonitoringSubscription) 
         organisation = await organisations.get(tx, partner, request.organisation_id)
         moved = subscription.with_organisation(organisation.id, normalise_search_text(organisation.name))
     elif request.status == "rejected":
-        moved = subscription.with_request_failed()
+        moved = subscription.with_validation_request_rejected()
     else:
         return subscription
     await service.store_transition(tx, subscription, moved)

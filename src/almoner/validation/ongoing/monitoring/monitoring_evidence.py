@@ -24,7 +24,7 @@ from almoner.validation.ongoing.monitoring.domain import (
 )
 
 
-async def list_screened_subjects(
+async def list_screening_subjects_of_organisation(
     tx: Tx, organisation: Organisation, subscription: MonitoringSubscription
 ) -> list[ScreenedSubject]:
     """The organisation's records as screened subjects, the primary one first.
@@ -48,7 +48,7 @@ async def screen_and_collect_evidence(
 ) -> MonitoringEvidence:
     """Collect current evidence from registers and watchlists; the lists are watched for changes."""
     if _is_fully_simulated(subscription.simulated_results):
-        return MonitoringEvidence(active="yes" if organisation.active else "no")
+        return MonitoringEvidence(registration_active="yes" if organisation.active else "no")
     records = await _records(tx, organisation)
     known = [_screened_subject(record, subscription) for record in records]
     results = []
@@ -64,12 +64,12 @@ async def load_current_evidence(
 ) -> MonitoringEvidence:
     """The evidence of the last screening, later decisions, and the registers' current data."""
     if _is_fully_simulated(subscription.simulated_results):
-        return MonitoringEvidence(active="yes" if organisation.active else "no")
+        return MonitoringEvidence(registration_active="yes" if organisation.active else "no")
     results = [
         await matches.get_screening_result(tx, who)
-        for who in await list_screened_subjects(tx, organisation, subscription)
+        for who in await list_screening_subjects_of_organisation(tx, organisation, subscription)
     ]
-    return replace(_evidence_of(organisation, results), sources=subscription.sources)
+    return replace(_evidence_of(organisation, results), screened_watchlists=subscription.sources)
 
 
 def _is_fully_simulated(chosen: MonitoringResults | None) -> bool:
@@ -109,7 +109,7 @@ async def request_manual_screening(
         source.status == "not_screened" and source.category in compliance_flags for source in subscription.sources
     ):
         return
-    for who in await list_screened_subjects(tx, organisation, subscription):
+    for who in await list_screening_subjects_of_organisation(tx, organisation, subscription):
         await matches.request_manual_screening(tx, who)
 
 
@@ -117,7 +117,7 @@ def registration_status_of(organisation: Organisation) -> RegistrationActive | N
     """Whether the organisation's register lists it as active; None if no loaded register has it."""
     if not organisation.active:
         return "no"
-    return "yes" if any(source.code is not None for source in organisation.sources) else None
+    return "yes" if any(source.source_code is not None for source in organisation.sources) else None
 
 
 def with_newer_watchlist_versions(

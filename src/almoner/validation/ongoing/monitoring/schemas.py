@@ -240,5 +240,5 @@ def _results(results: MonitoringResults) -> MonitoringResultsResponse:
         commercial=MonitoringCategoryResponse(known.get("commercial")),
         adverse_media=MonitoringCategoryResponse(known.get("adverseMedia")),
         controversial=MonitoringCategoryResponse(known.get("controversial")),
-        registration=MonitoringRegistrationResponse(results.active),
+        registration=MonitoringRegistrationResponse(results.registration_active),
     )

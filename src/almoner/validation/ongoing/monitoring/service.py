@@ -107,7 +107,9 @@ async def create(
 
 
 def _split_test_suffix(tx: Tx, text: str | None) -> tuple[str | None, MonitoringResults | None]:
-    return test_values.split_test_value(text) if text is not None and tx.deployment.sandbox else (text, None)
+    return (
+        test_values.split_id_and_simulated_results(text) if text is not None and tx.deployment.sandbox else (text, None)
+    )
 
 
 def strip_test_value(tx: Tx, id_text: str) -> str:
@@ -198,7 +200,7 @@ async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringS
     locked = await get_for_update(tx, partner, subscription_id)
     cancelled = (await _with_newer_list_versions(tx, [locked]))[0].with_cancellation(tx.now)
     await store_transition(tx, locked, cancelled)
-    if locked.organisation_id is not None and locked.is_monitored:
+    if locked.organisation_id is not None and locked.is_organisation_monitored:
         await _unwatch(tx, locked, locked.organisation_id)
     return cancelled
 
@@ -207,7 +209,7 @@ async def resume_after_appeal(tx: Tx, subscription_id: UUID) -> None:
     """Resume a subscription that failed with its validation request, after an appeal reversed that. Raises NotFound."""
     locked = await get_for_update(tx, ALL_PARTNERS, subscription_id)
     if locked.status == "validation_request_failed":
-        await store_transition(tx, locked, locked.with_request_resumed())
+        await store_transition(tx, locked, locked.with_validation_request_resumed())
         await enqueue_evaluations(tx, [locked.id], "request_decided")
 
 
@@ -217,7 +219,7 @@ async def _unwatch(tx: Tx, subscription: MonitoringSubscription, organisation_id
     Its records are locked before the check, so that a concurrent new subscription is either seen or waits.
     """
     organisation = await organisations.get(tx, Partner(subscription.partner_id), organisation_id)
-    records = await monitoring_evidence.list_screened_subjects(tx, organisation, subscription)
+    records = await monitoring_evidence.list_screening_subjects_of_organisation(tx, organisation, subscription)
     for who in records:
         await matches.lock_screened_subject(tx, who)
     if not await store.list_subscription_ids_by_organisations(tx, [organisation.id]):
@@ -230,7 +232,7 @@ async def simulate_results(
 ) -> MonitoringSubscription:
     """Set simulated results in the sandbox. Raises NotFound, InvalidState."""
     locked = await get_for_update(tx, scope, subscription_id)
-    if not locked.is_monitored or locked.organisation_id is None:
+    if not locked.is_organisation_monitored or locked.organisation_id is None:
         raise InvalidState(f"the monitoring subscription is {locked.status}: it has no results")
     organisation = await organisations.get(tx, Partner(locked.partner_id), locked.organisation_id)
     flags = await monitoring_evidence.load_compliance_flags(tx, locked)
@@ -283,7 +285,7 @@ async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configur
     )
 
 
-async def enqueue_evaluation_batch(
+async def enqueue_evaluation_batch_and_get_last_id(
     tx: Tx, partner: Partner, configuration_id: UUID, after_subscription_id: UUID | None, batch_size: int = _BATCH_SIZE
 ) -> UUID | None:
     """Enqueue evaluations of the next subscriptions after an ID; returns the last one, None at the end.
@@ -321,7 +323,7 @@ async def store_transition(
     if not await store.update(tx, changed_subscription, subscription.status):
         raise LookupError(f"monitoring subscription {changed_subscription.id} is not where its holder saw it")
     if changed_subscription.status != subscription.status:
-        reported = domain.SubscriptionStatusChangedEvent(changed_subscription.id)
+        reported = domain.MonitoringStatusChangedEvent(changed_subscription.id)
         await outbox.emit_internal_event(
             tx, domain.STATUS_CHANGED, reported, partner_id=changed_subscription.partner_id
         )

@@ -154,7 +154,7 @@ async def update(tx: Tx, changed_subscription: MonitoringSubscription, expected_
             changed_subscription.search_name,
             _results_json(changed_subscription.simulated_results),
             changed_subscription.results.compliance,
-            changed_subscription.results.active,
+            changed_subscription.results.registration_active,
             *(changed_subscription.results.categories.get(category) for category in _CATEGORIES),
             changed_subscription.sources,
             changed_subscription.screened_at,
@@ -233,7 +233,7 @@ def _conditions(filters: MonitoringFilters) -> SqlConditions:
         conditions.add_without_value(
             "organisation_id is not null" if filters.has_organisation else "organisation_id is null"
         )
-    conditions.require_words("search_name", filters.words, max_indexed_words=MAX_INDEX_PATTERNS)
+    conditions.require_words("search_name", filters.search_words, max_indexed_words=MAX_INDEX_PATTERNS)
     return conditions
 
 

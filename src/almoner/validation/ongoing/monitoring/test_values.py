@@ -11,7 +11,7 @@ _PARAMETER: Final = re.compile(rf"({'|'.join((*CATEGORIES, 'compliance'))}):(fla
 _ALL: Final[dict[Compliance, CategoryStatus]] = {"pass": "clear", "fail": "flag"}
 
 
-def split_test_value(id_text: str) -> tuple[str, MonitoringResults | None]:
+def split_id_and_simulated_results(id_text: str) -> tuple[str, MonitoringResults | None]:
     """The ID without its suffix, and the results that the suffix requests; the suffix is removed before the lookup.
 
     Its parts come in any order and the last one of a parameter counts. One of them is the overall status, which the
