@@ -165,7 +165,7 @@ class BackgroundDependencies:
     """The parts of the deployment that background work needs.
 
     ``provider``: with what it tells by itself of payouts and refunds; None where no payments are taken.
-    ``audit_heads``: the folder of signed heads. ``name_agreement``: how well names have to agree, 0 to 1.
+    ``audit_head_folder``: the folder of signed heads. ``name_agreement``: how well names have to agree, 0 to 1.
     ``pay_to``: our own bank accounts by currency. ``retention``: how long what decisions rest on is kept.
     ``api``: answers calls that jobs make for members.
     """

@@ -51,7 +51,8 @@ async def test_the_nonprofit_confirms_and_its_check_succeeds(service: Service, a
     await simulate(api, made, "succeed_check", type="bank_details")
     assert "You do not need to do anything else." in (await browser.open(path_of(link_in(mail)))).text
     [asked_once] = await confirmations_of(service, made)
-    assert (asked_once.answer, asked_once.name, asked_once.role) == ("confirmed", WHO["name"], WHO["role"])
+    respondent = (asked_once.respondent_name, asked_once.respondent_role)
+    assert (asked_once.answer, *respondent) == ("confirmed", WHO["name"], WHO["role"])
     assert [kind for kind, _ in await told(service, api)] == ["received", *["progressed"] * 3]
 
 
@@ -202,7 +203,7 @@ async def test_v6_addresses_and_names_are_forgotten(service: Service, api: Clien
     async with service.db.write() as tx:
         await organisation_confirmations.erase_contacts_of_closed_confirmations(tx, 1_000_000)
     [one] = await confirmations_of(service, made)
-    assert (one.email, one.name, one.role, one.answer) == (None, None, None, "confirmed")
+    assert (one.email, one.respondent_name, one.respondent_role, one.answer) == (None, None, None, "confirmed")
 
 
 async def confirmations_of(service: Service, record: dict[str, Any]) -> list[Any]:

@@ -21,8 +21,8 @@ DISBURSEMENT = Disbursement(
     propagating=False,
 )  # fmt: skip
 LINE = RemittanceLine(
-    UUID(int=4), AT, anonymous=False, donor_first_and_last_name=("Amina", "K"), message=None, designation="Dam (2026)", donated_minor=2500,
-    fee_minor=0, refunded_minor=0,
+    UUID(int=4), AT, anonymous=False, donor_first_and_last_name=("Amina", "K"), message=None,
+    designation="Dam (2026)", donated_minor=2500, fee_minor=0, refunded_minor=0,
 )  # fmt: skip
 REMITTANCE = Remittance(DISBURSEMENT, "Bright Bank", "Relief Fund", "en", [LINE], RemittanceTotals().with_lines([LINE]))
 

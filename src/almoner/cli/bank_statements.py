@@ -88,7 +88,8 @@ async def import_statement(
     parts = [f"{new}. {looked.checked_line_count:,} unmatched lines checked, {looked.matched_line_count:,} matched."]
     if looked.checked_line_count > looked.matched_line_count:
         parts.append(
-            f"{looked.checked_line_count - looked.matched_line_count:,} need review: see `almoner bank-statements lines`."
+            f"{looked.checked_line_count - looked.matched_line_count:,} need review: "
+            "see `almoner bank-statements lines`."
         )
     if gaps:
         missing = "A statement is" if gaps == 1 else f"{gaps:,} statements are"

@@ -56,7 +56,8 @@ async def create_requests(database: Database) -> Output:
     ] or ["No donation requests are due."]
     if ran.uninvoiced_partner_currency_count:
         parts.append(
-            f"{ran.uninvoiced_partner_currency_count:,} donation requests are waiting for the end of the period or for more donations."
+            f"{ran.uninvoiced_partner_currency_count:,} donation requests are waiting for the end of the period or for "
+            "more donations."
         )
     return parts
 

@@ -70,8 +70,8 @@ def _row(tx: Tx, one: Review, holder: str | None) -> list[object]:
     until = _clock(one.claimed_until) if holder else None
     partner = tx.ids.encode("partner", one.subject.partner_id)
     return [
-        _text(tx, one.subject), one.subject.kind, partner, ", ".join(one.reasons), _age(tx.now - one.requested_at), holder,
-        until,
+        _text(tx, one.subject), one.subject.kind, partner, ", ".join(one.reasons), _age(tx.now - one.requested_at),
+        holder, until,
     ]  # fmt: skip
 
 

@@ -69,7 +69,8 @@ async def import_settlement(
     parts = [
         (
             f"{settlement.provider}'s report {settlement.reference} of {settlement.settled_on}: "
-            f"{settlement.line_count:,} lines, {settlement.matched_count:,} booked, {settlement.unmatched_count:,} unmatched; "
+            f"{settlement.line_count:,} lines, {settlement.matched_count:,} booked, "
+            f"{settlement.unmatched_count:,} unmatched; "
             f"net {format_decimal(settlement.net_minor, settlement.currency)} {settlement.currency} "
             f"after fees of {format_decimal(settlement.fee_minor, settlement.currency)} ({pace:,.0f} rows/s)."
         )
@@ -91,8 +92,8 @@ async def list_settlements(tx: Tx, limit: Limit = 50) -> Output:
     for found in await settlements.sum_unmatched_lines_by_currency(tx):
         net = f"{format_decimal(found.net_minor, found.currency)} {found.currency}"
         parts.append(
-            f"{net} from {found.line_count:,} unmatched lines has reached the bank but has not been booked: see `almoner "
-            "settlements unmatched`."
+            f"{net} from {found.line_count:,} unmatched lines has reached the bank but has not been booked: see "
+            "`almoner settlements unmatched`."
         )
     return parts
 

@@ -29,9 +29,9 @@ _AGAIN: Final = "Check the current values, then submit the form again"
 class ActionField:
     """A field of an action's form.
 
-    ``choices``: the values and labels of a ``choice`` field. ``value``: the initial value. ``linked``: the query string
-    of the page can set the initial value. A ``hidden`` field contains the version of the data that the page shows, so
-    that the action can fail if the data has changed since.
+    ``choices``: the values and labels of a ``choice`` field. ``value``: the initial value. ``takes_value_from_query``:
+    the query string of the page can set the initial value. A ``hidden`` field contains the version of the data that the
+    page shows, so that the action can fail if the data has changed since.
     """
 
     name: str
@@ -75,7 +75,7 @@ class ConsoleAction:
 
     ``path``: contains ``{id}`` if the action is for a record. ``describe`` returns the confirmation page, or raises
     NotFound. ``perform`` returns the path below ``/operator`` to redirect to. It raises IncorrectParams for invalid
-    input, and one of ``refusals`` if a rule forbids the action. ``requires_reauthentication``: requires a recent
+    input, and one of ``refusal_errors`` if a rule forbids the action. ``requires_reauthentication``: requires a recent
     reauthentication, for money, secrets and decisions. ``limits``: the size limits of the form.
     """
 

@@ -88,7 +88,7 @@ class ConsoleServices:
 class ConsoleContext(PageContext):
     """The dependencies of all console pages.
 
-    ``counters``: functions that count the pending items of a page, by its path.
+    ``pending_item_counters_by_path``: functions that count the pending items of a page, by its path.
     """
 
     services: ConsoleServices

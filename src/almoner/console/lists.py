@@ -64,8 +64,8 @@ class ListRow:
 class ListPage:
     """A page of a list.
 
-    ``total``: the number of matching records, or None if they are not counted. ``more``: whether there are more than
-    ``total`` records.
+    ``total``: the number of matching records, or None if they are not counted. ``has_more_than_total``: whether there
+    are more than ``total`` records.
     """
 
     rows: Sequence[ListRow]
@@ -79,8 +79,8 @@ class ConsoleList:
     """A list of the console.
 
     ``load`` raises IncorrectParams with the message "name: reason" for an invalid filter. ``about``: the text that an
-    empty list shows. ``order``: a description of the sort order. ``views``: tabs, each with a label and filters.
-    ``actions``: the paths and labels of pages that create records.
+    empty list shows. ``sort_order_description``: a description of the sort order. ``views``: tabs, each with a label
+    and filters. ``actions``: the paths and labels of pages that create records.
     """
 
     path: str

@@ -35,8 +35,8 @@ class DownloadedFile:
 class DownloadDeclaration:
     """A file to download.
 
-    ``describe`` returns the page, whose fields must be filled in. ``write`` gets their values, creates the file and
-    records the download, or raises one of ``refusals``.
+    ``describe`` returns the page, whose fields must be filled in. ``create_file`` gets their values, creates the file
+    and records the download, or raises one of ``refusal_errors``.
     """
 
     path: str

@@ -278,7 +278,8 @@ class PaymentFilePages:
         steps.append(TimelineStep("Released", "done", iso_timestamp(file.released_at), by(file.released_by) or ""))
         steps += await self._download_steps(tx, file)
         for one in reports:
-            reasons = f"{one.paid_count:,} paid, {one.accepted_count:,} accepted, {one.rejected_count:,} rejected ({by(one.recorded_by)})"
+            counts = f"{one.paid_count:,} paid, {one.accepted_count:,} accepted, {one.rejected_count:,} rejected"
+            reasons = f"{counts} ({by(one.recorded_by)})"
             steps.append(TimelineStep("Bank's status report received", "done", iso_timestamp(one.recorded_at), reasons))
         if left := await payment_files.count_unconfirmed_disbursements(tx, file.id):
             steps.append(TimelineStep("Paid", "waiting", None, f"{left:,} payments that the bank has not confirmed"))

@@ -133,11 +133,11 @@ Perform = Callable[[Tx, ActingOperator, R, Mapping[str, str]], Awaitable[str | N
 class RecordAction(Generic[R]):
     """An action on a record.
 
-    ``name``: the last segment of the action's path. ``closed``: the reason why the action is not available, or an empty
-    string. ``about``: explains what will happen, and who is affected. ``key``: the keyboard shortcut that opens the
-    action's page. ``earlier``: the operators who did an earlier step, so that somebody else must perform the action.
-    ``first_approver``: finds who gave the first of two approvals, if the action needs two operators while two-person
-    approval is on.
+    ``name``: the last segment of the action's path. ``unavailable_reason``: the reason why the action is not available,
+    or an empty string. ``explain_effects``: explains what will happen, and who is affected. ``shortcut_key``: the
+    keyboard shortcut that opens the action's page. ``earlier_operator_ids``: the operators who did an earlier step, so
+    that somebody else must perform the action. ``find_first_approver``: finds who gave the first of two approvals, if
+    the action needs two operators while two-person approval is on.
     """
 
     name: str
@@ -156,8 +156,8 @@ class RecordAction(Generic[R]):
 class RecordKind(Generic[R]):
     """A kind of record that has its own pages, below ``path``.
 
-    ``get`` returns a record, or raises one of ``missing``. ``facts``: shown on the confirmation pages of actions.
-    ``refusals``: service errors whose message is shown to the visitor.
+    ``get`` returns a record, or raises one of ``not_found_errors``. ``load_facts``: shown on the confirmation pages of
+    actions. ``refusal_errors``: service errors whose message is shown to the visitor.
     """
 
     path: str

@@ -50,8 +50,8 @@ _NEVER: Final = 4
 class PageWithDocuments:
     """A page that lists documents, at a path with ``{id}``.
 
-    ``load``: returns the documents, the path of the page in the URL, below ``/operator``, and the label of a link to
-    it. Raises NotFound.
+    ``load_documents``: returns the documents, the path of the page in the URL, below ``/operator``, and the label of a
+    link to it. Raises NotFound.
     """
 
     path: str

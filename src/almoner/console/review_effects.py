@@ -119,7 +119,10 @@ async def _match_effects(tx: Tx, match_id: UUID, verdict: Verdict) -> list[str]:
 
 
 def describe_recipients(previews: Sequence[EmailPreview], unshown_application_count: int = 0) -> list[str]:
-    """Who is emailed about the decision, in which language, and why in this one. ``unshown_application_count``: applications not shown."""
+    """Who is emailed about the decision, in which language, and why in this one.
+
+    ``unshown_application_count``: the number of applications that are not shown.
+    """
     if unshown_application_count:
         words = (
             "1 more application is"

@@ -136,8 +136,9 @@ Area = Literal["Donations", "Nonprofits", "Validations", "Developers"]
 class FormField:
     """One field of a form. ``member``: the member of the request body; ``hint``: the end of its hint's key.
 
-    ``choices``: the values of a kind with few. ``named``: the member whose label it uses, if not its own. ``initial``:
-    the value in a form for a new record. ``advanced``: it is below the others, behind "More options".
+    ``choices``: the values of a kind with few. ``label_member``: the member whose label it uses, if not its own.
+    ``initial_value``: the value in a form for a new record. ``advanced``: it is below the others, behind "More
+    options".
     """
 
     member: str
@@ -167,9 +168,9 @@ class RecordForm:
 class RecordAction:
     """An action on a record after confirmation: ``POST`` to its ``path``, or ``PATCH`` of the record.
 
-    Its label, effects and success message are texts of the list. ``statuses``: the values of ``member`` for which it is
-    offered; none: always. ``requires_reauthentication``: requires a recent reauthentication. ``fields``: what the form
-    asks for. ``sets``: further members that it changes.
+    Its label, effects and success message are texts of the list. ``allowed_statuses``: the values of ``status_field``
+    for which it is offered; none: always. ``requires_reauthentication``: requires a recent reauthentication.
+    ``fields``: what the form asks for. ``fixed_values``: further members that it changes.
     """
 
     path: str
@@ -232,9 +233,9 @@ class SortOrder:
 class RecordList:
     """A list of records, and the page of each record.
 
-    ``path``: below the account's path. ``call``: the API's list, whose scope and filters apply; empty if the dashboard
-    has a source of its own. ``id_type``: of its records (settled 1); its texts are named after it. ``has_note``: it has
-    a text above it for everybody. ``form``: for a new record.
+    ``path``: below the account's path. ``api_path``: the API's list, whose scope and filters apply; empty if the
+    dashboard has a source of its own. ``id_type``: of its records (settled 1); its texts are named after it.
+    ``has_note``: it has a text above it for everybody. ``form``: for a new record.
     """
 
     area: Area
@@ -314,7 +315,7 @@ class CsvExport:
 
     ``list``, ``query``: like a saved view's, with the order.
 
-    ``shows_donors``: whether it names donors. ``storage_key``: the file's key in the storage, once it is ready.
+    ``contains_donor_data``: whether it names donors. ``storage_key``: the file's key in the storage, once it is ready.
     """
 
     id: UUID

@@ -43,7 +43,7 @@ class ApiCallRejected(HTTPException):
 
 @dataclass(frozen=True, slots=True)
 class RecordPage:
-    """One page of a list. ``next``, ``prev``: the cursor of the neighbouring page."""
+    """One page of a list. ``next_cursor``, ``previous_cursor``: the cursor of the neighbouring page."""
 
     records: list[Record]
     total: int

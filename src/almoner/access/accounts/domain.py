@@ -91,8 +91,8 @@ class NavigationLink:
     """A navigation entry.
 
     ``path`` is relative to the portal's home. ``roles``: who can see it (None: everybody). ``label``: its key in the
-    catalogues, or, for ``operators``, the English text itself. ``group``: the heading above it. ``sandbox``: shown only
-    in sandboxes.
+    catalogues, or, for ``for_operators``, the English text itself. ``group``: the heading above it. ``sandbox_only``:
+    shown only in sandboxes.
     """
 
     label: str

@@ -186,13 +186,13 @@ class EmailLinkPages:
     async def _set(
         self, portal: AccountPortal, token: str, purpose: Purpose, password: str, entry: SignInContext
     ) -> Person:
-        """Set the password through a link of this portal. Raises GivingLinkClosed, PasswordTooWeak, SignInOverloaded."""
+        """Set the password by a link of this portal. Raises InvalidEmailLink, PasswordTooWeak, SignInOverloaded."""
         async with self._db.read() as tx:
             await self._link(tx, portal, token, purpose)
         return await links.set_password_by_link(self._db, token, purpose, password, entry.browser)
 
     async def _link(self, tx: Tx, portal: AccountPortal, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
-        """Return the link of a token and its person, if both belong to this portal. Raises GivingLinkClosed."""
+        """Return the link of a token and its person, if both belong to this portal. Raises InvalidEmailLink."""
         link, person = await links.get_valid_link(tx, token, purpose)
         if person.realm != portal.realm:
             raise InvalidEmailLink("unknown")

@@ -92,9 +92,9 @@ Handler = Callable[[Request], Awaitable[Response]]
 class SignedInRequest:
     """The signed-in person who requests a page, their browser, and the form they posted (empty on GET).
 
-    ``csrf``: token for the page's forms. ``path``, ``query``: of the request. ``browser``: the browser's identity.
-    ``language``: chosen by the person, or else by their browser. ``upload``: the uploaded file, on routes that accept
-    one.
+    ``csrf_token``: token for the page's forms. ``path``, ``query``: of the request. ``browser``: the browser's
+    identity. ``language``: chosen by the person, or else by their browser. ``upload``: the uploaded file, on routes
+    that accept one.
     """
 
     portal: AccountPortal

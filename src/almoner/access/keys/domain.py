@@ -222,7 +222,8 @@ Outcome = Literal["succeeded", "failed"]
 class ApiRequest(NamedTuple):
     """One request. ``route``: the declared path; ``path``: with IDs, if it contains nothing else.
 
-    ``parameters``: query parameters that cannot hold personal data. ``network``: the caller's, cut to a /24 or /48.
+    ``parameters``: query parameters that cannot hold personal data. ``client_network``: the caller's, cut to a /24 or
+    /48.
     """
 
     partner_id: UUID
@@ -260,7 +261,7 @@ class ApiRequestFilter:
 
 @dataclass(frozen=True, slots=True)
 class ApiRequestPage:
-    """A page of requests, newest first. ``next``: the ID before which the next page begins; None on the last page."""
+    """A page of requests, newest first. ``next_before_id``: the ID before which the next page begins, if any."""
 
     requests: list[ApiRequest]
     next_before_id: UUID | None
@@ -274,7 +275,7 @@ def parse_request_id(text: str) -> UUID | None:
 
 @dataclass(frozen=True, slots=True)
 class RequestCounts:
-    """The number of requests of each key since several times. ``since``: when counting started."""
+    """The number of requests of each key since several times. ``counted_since``: when counting started."""
 
     window_starts: Sequence[datetime]
     counts_by_key_id: Mapping[UUID, Sequence[int]]

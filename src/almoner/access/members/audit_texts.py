@@ -43,9 +43,9 @@ async def load_display_names_by_id(
 
 @dataclass(frozen=True, slots=True)
 class AuditTexts:
-    """The texts of an audit log page. ``names``: of members and keys, by ID.
+    """The texts of an audit log page. ``display_names_by_id``: of members and keys, by ID.
 
-    ``home``: the account's path; ``paths``: of record pages by ID type, relative to it.
+    ``home_path``: the account's path; ``record_paths_by_id_type``: of record pages by ID type, relative to it.
     """
 
     texts: PageTexts

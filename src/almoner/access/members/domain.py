@@ -67,8 +67,9 @@ class NoSuchGroup(LookupError):
 class MembershipState:
     """A member with their roles and invitation state, as the list shows them.
 
-    ``granted``: roles given by an owner or administrator; other roles come from single sign-on and groups. ``joined``:
-    the person has a sign-in method or has signed in. ``invited_until``: when the open invitation ends.
+    ``granted_roles``: roles given by an owner or administrator; other roles come from single sign-on and groups.
+    ``joined``: the person has a sign-in method or has signed in. ``invitation_expires_at``: when the open invitation
+    ends.
     """
 
     person: Person

@@ -20,7 +20,7 @@ class NoSuchUndeliverableEmail(LookupError):
 class UndeliverableEmail:
     """An email that could not be delivered.
 
-    ``kind``: of its job. ``refused``: rejected by the mail server for good; otherwise, the server did not respond.
+    ``kind``: of its job. ``was_rejected``: rejected by the mail server for good; otherwise, the server did not respond.
     """
 
     id: UUID

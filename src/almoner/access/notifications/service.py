@@ -42,9 +42,10 @@ T = TypeVar("T")
 class Email:
     """One email, composed in a transaction.
 
-    ``key``: identifies the email, so that it is sent only once. ``facts``: values for the template, unescaped.
-    ``partner_id``: the partner whose branding it has; None for the deployment's. ``sender``: the sender name, if it is
-    not the brand's name. ``at``: the time that the email is about. ``attach``: creates the attachment.
+    ``idempotency_key``: identifies the email, so that it is sent only once. ``template_values``: values for the
+    template, unescaped. ``partner_id``: the partner whose branding it has; None for the deployment's. ``sender_name``:
+    the sender name, if it is not the brand's name. ``at``: the time that the email is about. ``create_attachment``:
+    creates the attachment.
     """
 
     to: str
@@ -70,8 +71,8 @@ class NotificationDefinition(Generic[T]):
     """An email, as its slice declares it.
 
     ``compose``: creates the email of a job; None if the email is no longer needed. Its transaction may write.
-    ``event``: the event type that triggers it, with its job from ``job_of``; without an event, the slice enqueues the
-    job itself. ``record``: stores the result in the transaction that ends the job.
+    ``event_type``: the event type that triggers it, with its job from ``build_job_for_event``; without an event, the
+    slice enqueues the job itself. ``record_delivery_result``: stores the result in the transaction that ends the job.
     """
 
     job_kind: JobKind[T]

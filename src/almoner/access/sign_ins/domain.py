@@ -89,8 +89,8 @@ class SignIn:
 class NewSignIn:
     """A sign-in that was just created, with the secrets for its cookies.
 
-    ``secret``: for the session cookie; not stored. ``device``: for the cookie that recognises the browser for
-    ``DEVICE_LIFETIME``.
+    ``session_secret``: for the session cookie; not stored. ``device_cookie``: for the cookie that recognises the
+    browser for ``DEVICE_LIFETIME``.
     """
 
     sign_in: SignIn

@@ -305,7 +305,7 @@ async def load_oldest_sign_in_and_sign_in_link_times(tx: Tx) -> tuple[datetime |
 async def delete_expired_sign_ins_and_links(
     tx: Tx, sign_ins_ended_before: datetime, links_expired_before: datetime, limit: int
 ) -> int:
-    """Delete sign-ins that ended before ``sign_ins_ended_before`` and links closed before ``links_expired_before``; returns how many."""
+    """Delete sign-ins and links that ended before these times; returns how many."""
     gone = await tx.fetchval(
         """
         with old_sign_ins as materialized (

@@ -46,10 +46,10 @@ _PREFIX: Final = re.compile(r"[A-Z0-9]([A-Z0-9-]{0,10}[A-Z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class DonationStatusPageContent:
-    """A donation with its receipt and progress. ``organisation``: its current nonprofit.
+    """A donation with its receipt and progress. ``nonprofit``: its current nonprofit.
 
-    ``waiting``: the message key that says what it waits for; None once disbursed. ``returned_at``: when its last
-    disbursement was returned, until another one is paid.
+    ``waiting_message_key``: the message key that says what it waits for; None once disbursed. ``returned_at``: when its
+    last disbursement was returned, until another one is paid.
     """
 
     receipt: Receipt

@@ -46,8 +46,8 @@ _POSTCODE: Final = re.compile(r"[0-9]{5}-[0-9]{4}", re.ASCII)
 class SearchResults:
     """A range of ranked results.
 
-    ``total``: exact unless ``exhaustive`` is false, then a minimum. ``similar_results_only``: no result has all words
-    as typed. ``leading_zeros_added``: the number matched only after adding leading zeros.
+    ``total``: exact unless ``is_total_exact`` is false, then a minimum. ``similar_results_only``: no result has all
+    words as typed. ``leading_zeros_added``: the number matched only after adding leading zeros.
     """
 
     ranked_results: list[RankedResult]

@@ -79,8 +79,8 @@ _TOLD_AT_ONCE: Final = 100
 class OrganisationResults:
     """A page of organisations.
 
-    ``total`` is exact if ``is_total_exact``, else a lower bound. ``rankings``: for text searches, how each result was
-    found; the rest as in ``SearchResults``.
+    ``total`` is exact if ``is_total_exact``, else a lower bound. ``ranked_results_by_id``: for text searches, how each
+    result was found; the rest as in ``SearchResults``.
     """
 
     organisations: list[Organisation]

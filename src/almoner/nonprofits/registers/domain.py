@@ -73,9 +73,9 @@ class RegisterLink(NamedTuple):
 class RejectedRow(NamedTuple):
     """A rejected row with its reason, without personal data.
 
-    ``file_position``: the position of its file if a source reads several at once. ``number``: the key of its number, if
-    readable; the number's stored data are kept. ``name``: else the organisation's name in the row. ``lists``: False for
-    a row that only adds data to an organisation listed by another row.
+    ``file_position``: the position of its file if a source reads several at once. ``number_key``: the key of its
+    number, if readable; the number's stored data are kept. ``organisation_name``: else the organisation's name in the
+    row. ``lists_organisation``: False for a row that only adds data to an organisation listed by another row.
     """
 
     line_number: int
@@ -90,7 +90,8 @@ class RejectedRow(NamedTuple):
 class RowWithoutNumber(NamedTuple):
     """A row that the register publishes without a number on purpose.
 
-    ``name``: the organisation's name. If a stored organisation with this name is missing, it lost its number here.
+    ``organisation_name``: the organisation's name. If a stored organisation with this name is missing, it lost its
+    number here.
     """
 
     line_number: int
@@ -258,8 +259,8 @@ class FileReadResult:
 class SourceStatus:
     """The status of a source: its newest load, age and later quarantined loads.
 
-    ``data_as_of``: of its newest part; ``oldest_data_as_of``: of its oldest one. ``active``: organisations that it
-    lists now.
+    ``data_as_of``: of its newest part; ``oldest_data_as_of``: of its oldest one. ``active_organisation_count``:
+    organisations that it lists now.
     """
 
     source: str

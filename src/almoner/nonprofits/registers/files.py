@@ -76,7 +76,8 @@ def find_import_files(paths: Sequence[Path]) -> list[ImportFile]:
     for one in found:
         if (twin := seen.setdefault(one.imported_file.sha256, one)) is not one:
             raise ImportRefused(
-                f"two of the files have the same content: {twin.imported_file.name} and {one.imported_file.name}. Name one of them"
+                f"two of the files have the same content: {twin.imported_file.name} and {one.imported_file.name}. "
+                "Name one of them"
             )
     return found
 

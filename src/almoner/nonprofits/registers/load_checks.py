@@ -64,9 +64,8 @@ def quarantine_reasons(summary: RegisterImportSummary) -> list[str]:
         )
         found += find_emptied_column_problems(summary.filled_counts_before, summary.filled_counts_after)
     if summary.missing_canary_numbers and summary.rows:
-        found.append(
-            f"none of the numbers that are always in it is there ({', '.join(sorted(summary.missing_canary_numbers)[:3])})"
-        )
+        missing = ", ".join(sorted(summary.missing_canary_numbers)[:3])
+        found.append(f"none of the numbers that are always in it is there ({missing})")
     if summary.newest_data_date is not None and summary.data_date < summary.newest_data_date:
         found.append(
             f"the data are of {summary.data_date:%Y-%m-%d}, data of {summary.newest_data_date:%Y-%m-%d} are loaded "

@@ -53,7 +53,7 @@ __all__ = [
 class ImportedSource:
     """A loaded source of a registry, with the date of its data.
 
-    ``unverified``: its reader was written from the format description only, so a reviewer must decide.
+    ``is_format_unverified``: its reader was written from the format description only, so a reviewer must decide.
     """
 
     source: str

@@ -59,7 +59,7 @@ class AuditChainBroken(Exception):
 
 @dataclass(slots=True)
 class ChainVerification:
-    """The result of verifying one scope. ``broken``: the fault, if any."""
+    """The result of verifying one scope. ``chain_error``: the fault, if any."""
 
     scope: UUID
     entry_count: int = 0

@@ -30,7 +30,7 @@ order by id {order}
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """A list's sort column before the ID. ``sql``: the expression in its index."""
+    """A list's sort column before the ID. ``sql_template``: the expression in its index."""
 
     column: str
     type: str

@@ -64,7 +64,7 @@ class UploadedFile:
 class ReceivedUpload:
     """A parsed multipart body, or its problem, which is reported later (settled 3).
 
-    ``fields``: the text fields that came before a problem.
+    ``form_fields``: the text fields that came before a problem.
     """
 
     uploaded_file: UploadedFile | None

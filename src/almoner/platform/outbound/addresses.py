@@ -83,7 +83,8 @@ class AddressRefused(Exception):
 class AddressPolicy:
     """The target addresses that a deployment allows besides public HTTPS on port 443.
 
-    ``loopback``: receivers on this machine, by http or https on any port (the sandbox, while its API is on loopback).
+    ``allows_loopback``: receivers on this machine, by http or https on any port (the sandbox, while its API is on
+    loopback).
     """
 
     allows_loopback: bool = False

@@ -38,7 +38,7 @@ class MailSent:
 
 @dataclass(frozen=True, slots=True)
 class MailUndeliverable:
-    """The email is not retried. ``refused``: rejected by a mail server; otherwise out of retries."""
+    """The email is not retried. ``refused_by_server``: rejected by a mail server; otherwise out of retries."""
 
     reason: str
     refused_by_server: bool

@@ -69,9 +69,9 @@ class NameSimilarity:
 class PartyAgreement:
     """How well a searched party and a listed one agree, from 0 to 1.
 
-    ``name``: the score of the names alone, the sum of ``name_parts``. ``exact``: the words are equal. ``whole_name``:
-    the main name with its first line agrees, not just another name of the organisation.
-    ``differs_in_distinctive_word``: the one distinctive word only nearly agrees. ``same_place``: street, postcode or
+    ``name_score``: the score of the names alone, the sum of ``name_parts``. ``is_exact_name``: the words are equal.
+    ``matches_main_name``: the main name with its first line agrees, not just another name of the organisation.
+    ``differs_in_distinctive_word``: the one distinctive word only nearly agrees. ``is_same_place``: street, postcode or
     city agree. ``address_differs``: a part that both sides state differs. ``both_have_street_or_box``: both have a
     street or a PO box, so addresses count. ``is_likely_match``: the names alone indicate the same organisation.
     ``is_certain_match``: good enough to be accepted without review.
@@ -97,9 +97,9 @@ class PartyAgreement:
 class PhoneticName:
     """The sound of a name in a non-Latin script: keys of each word, and coarse spellings of the name.
 
-    ``script``: the script of most letters. ``merges_l_and_r``: it does not distinguish L and R. ``is_spelt``: it writes
-    all sounds, so letters can be compared too. ``letters``: its letters in that script, sorted. ``legal_forms``: the
-    meanings of legal forms around the name.
+    ``script``: the script of most letters. ``merges_l_and_r``: it does not distinguish L and R. ``spells_all_sounds``:
+    it writes all sounds, so letters can be compared too. ``sorted_letters``: its letters in that script, sorted.
+    ``legal_forms``: the meanings of legal forms around the name.
     """
 
     script: str
@@ -116,10 +116,11 @@ class PhoneticName:
 class PreparedName:
     """A name in normalised words without stop words, with the weight and kind of each.
 
-    ``joined``: the words without blanks. ``joined_with_stop_words``: the same with stop words. ``name_frequency``: how
-    many registered organisations have this name. ``is_truncated``: it ends in OF, FOR or AND, so it was cut off.
-    ``acronyms``: words that are the initials of others. ``joined_without_form``: ``joined`` without a word that may be
-    a legal form. ``sounds``: how it sounds, if in a non-Latin script.
+    ``joined_words``: the words without blanks. ``joined_words_with_stop_words``: the same with stop words.
+    ``name_frequency``: how many registered organisations have this name. ``is_truncated``: it ends in OF, FOR or AND,
+    so it was cut off. ``acronyms``: words that are the initials of others. ``joined_words_without_legal_form``:
+    ``joined_words`` without a word that may be a legal form. ``phonetic_name``: how it sounds, if in a non-Latin
+    script.
     """
 
     name: str
@@ -203,7 +204,7 @@ def _join(texts: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSubject:
-    """A subject to screen. ``countries_incomplete``: its countries may be incomplete, so only agreement counts."""
+    """A subject to screen. ``are_countries_incomplete``: its countries may be incomplete, so only agreement counts."""
 
     names: tuple[PreparedName, ...]
     countries: frozenset[str] = frozenset()
@@ -214,7 +215,7 @@ class PreparedSubject:
 
 @dataclass(frozen=True, slots=True)
 class EntryMatch:
-    """How likely a subject and an entry are the same. ``flagged``: a reviewer must decide."""
+    """How likely a subject and an entry are the same. ``requires_review``: a reviewer must decide."""
 
     entry_id: str
     score: float

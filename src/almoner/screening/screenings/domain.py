@@ -51,10 +51,11 @@ class SubjectDetails:
 class WatchlistHit:
     """A list entry that may be the subject.
 
-    ``parts`` add up to the score; ``asked`` and ``listed`` are the names compared.
+    ``parts`` add up to the score; ``searched_name`` and ``listed`` are the names compared.
 
-    ``load``: the list's current import, ``version`` its name for people. ``since``: the import that last changed the
-    entry. ``subject_side`` and ``entry_side``: the facts that the match is based on, by name.
+    ``import_id``: the list's current import, ``version`` its name for people. ``entry_changed_by_import_id``: the
+    import that last changed the entry. ``subject_side`` and ``entry_side``: the facts that the match is based on, by
+    name.
     """
 
     list: str
@@ -120,9 +121,9 @@ UNWATCHED: Final = InternalEvent("internal.screening_ended", ScreeningChangedEve
 class StoredSubject:
     """A subject as last screened.
 
-    ``monitored``: it is screened again when a list or the engine changes. ``engine_version``: the engine that screened
-    it. ``obstacle``: why not all its names could be compared. ``manual_result``: a reviewer's finding for these names;
-    None if there is none.
+    ``is_monitored``: it is screened again when a list or the engine changes. ``engine_version``: the engine that
+    screened it. ``obstacle``: why not all its names could be compared. ``manual_result``: a reviewer's finding for
+    these names; None if there is none.
     """
 
     id: UUID
@@ -162,8 +163,8 @@ class RecordedMatchDecision:
 class ScreeningMatch:
     """A subject and an entry that may be the same. ``current``: they still agree, or were confirmed to be the same.
 
-    ``since``: the import that last changed the entry. ``awaiting_review``: a reviewer must decide. ``decided``: the
-    last decision; None after it is undone.
+    ``entry_changed_by_import_id``: the import that last changed the entry. ``awaiting_review``: a reviewer must decide.
+    ``decided``: the last decision; None after it is undone.
     """
 
     id: UUID
@@ -251,8 +252,9 @@ class ScreeningMatch:
 class ScreeningResult:
     """The result of screening a subject against all lists: ``matches`` are the current ones, best first.
 
-    ``kind``: the kind of entries compared. ``opened``: matches that now await review. ``ended``: matches that no longer
-    do. ``obstacle``: why not all names could be compared. ``manual_result``: a reviewer's finding for them.
+    ``kind``: the kind of entries compared. ``newly_awaiting_review``: matches that now await review.
+    ``no_longer_awaiting_review``: matches that no longer do. ``obstacle``: why not all names could be compared.
+    ``manual_result``: a reviewer's finding for them.
     """
 
     kind: SubjectKind

@@ -71,7 +71,7 @@ class ListedEntity:
 class RejectedEntry:
     """An entry that could not be read, with the reason. ``key``: its key, if readable.
 
-    ``is_part``: possibly only a part of it, such as one of its names.
+    ``is_possibly_partial``: possibly only a part of it, such as one of its names.
     """
 
     location: str
@@ -236,7 +236,7 @@ class TextHits:
 
 @dataclass(frozen=True, slots=True)
 class WatchlistImportChanges:
-    """The changes of an import. ``changed``: pairs of old and new entries."""
+    """The changes of an import. ``changed_entries_old_and_new``: pairs of old and new entries."""
 
     list: str
     added_entries: Sequence[WatchlistEntry]

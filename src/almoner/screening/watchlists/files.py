@@ -21,7 +21,7 @@ _MOST_UNPACKED: Final = 4 << 30
 class ImportFiles:
     """The unpacked files of an import.
 
-    ``sha256``: of all files' hashes. ``data_date``: the latest date in a file name.
+    ``sha256``: of all files' hashes. ``latest_date_in_file_names``: the latest date in a file name.
     """
 
     paths: Sequence[Path]

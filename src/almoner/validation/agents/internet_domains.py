@@ -38,7 +38,7 @@ def _read_list(name: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """An internet domain. ``registered``: the registrable part."""
+    """An internet domain. ``registrable_domain``: the registrable part."""
 
     host: str
     registrable_domain: str

@@ -38,7 +38,7 @@ _ALL_NAMES: Final = UUID(int=0)
 
 @dataclass(frozen=True, slots=True)
 class AttemptSource:
-    """Where an attempt comes from. ``device``: a device cookie proved an earlier sign-in of this person.
+    """Where an attempt comes from. ``device_id``: a device cookie proved an earlier sign-in of this person.
 
     ``is_familiar_network``: the person signed in from this neighbourhood before.
     """
@@ -57,7 +57,7 @@ class AttemptSource:
 class CountedAttempt:
     """An attempt that was allowed and counted.
 
-    ``own_counter``: counters of its source alone; ``shared_counters``: counters that other sources share.
+    ``source_counter_key``: counters of its source alone; ``shared_counter_keys``: counters that other sources share.
     """
 
     source_counter_key: AttemptCounterKey

@@ -39,7 +39,7 @@ _CONTEXT: Final = "reset-asked"
 
 
 async def send_invitation(tx: Tx, person: Person) -> EmailLink:
-    """Email a new invitation link; earlier ones stop working. The caller audits it. Raises EmailAddressRecentlyChanged."""
+    """Email a new invitation link; earlier ones stop working. The caller audits. Raises EmailAddressRecentlyChanged."""
     return await _create_link(tx, person, "invitation")
 
 
@@ -97,7 +97,7 @@ async def send_password_reset(tx: Tx, request: RequestPasswordResetJob) -> None:
 
 
 async def get_valid_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
-    """The link with this token, and its person. Raises GivingLinkClosed."""
+    """The link with this token, and its person. Raises InvalidEmailLink."""
     link_id = tx.vault.read_page_token(purpose, token)
     found = await store.find_link(tx, link_id, purpose) if link_id else None
     if found is None or not found[1].active:
@@ -110,7 +110,7 @@ async def get_valid_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLin
 async def consume_link(tx: Tx, link: EmailLink, person: Person) -> None:
     """Use up the link in the transaction of its effect.
 
-    The person is locked first, as everywhere that ends links. Raises GivingLinkClosed.
+    The person is locked first, as everywhere that ends links. Raises InvalidEmailLink.
     """
     try:
         await people.get_for_update(tx, person.realm, person.id)
@@ -123,7 +123,7 @@ async def consume_link(tx: Tx, link: EmailLink, person: Person) -> None:
 async def set_password_by_link(db: Database, token: str, purpose: Purpose, password: str, browser: Browser) -> Person:
     """Set a password through a link; ends all sign-ins and clears failed attempts.
 
-    It opens its own transactions. Raises GivingLinkClosed, PasswordTooWeak, SignInOverloaded.
+    It opens its own transactions. Raises InvalidEmailLink, PasswordTooWeak, SignInOverloaded.
     """
     async with db.read() as tx:
         link, person = await get_valid_link(tx, token, purpose)

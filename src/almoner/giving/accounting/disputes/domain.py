@@ -47,8 +47,8 @@ class Dispute:
 class AbsorbedLoss:
     """The part of a lost dispute that we absorb.
 
-    ``disbursed``: the donation was already disbursed. ``recovered``: the part that a returned disbursement brought
-    back, if any.
+    ``was_disbursed``: the donation was already disbursed. ``recovered_amount``: the part that a returned disbursement
+    brought back, if any.
     """
 
     absorbed_amount: Money
@@ -58,7 +58,7 @@ class AbsorbedLoss:
 
 @dataclass(frozen=True, slots=True)
 class DisputeOutcome:
-    """How a dispute ended. ``by`` and ``note`` are set if an operator recorded it."""
+    """How a dispute ended. ``recorded_by`` and ``note`` are set if an operator recorded it."""
 
     outcome: Outcome
     recorded_by: str | None = None

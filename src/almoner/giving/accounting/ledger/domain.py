@@ -177,7 +177,7 @@ class LedgerAccount:
 
 @dataclass(frozen=True, slots=True)
 class LedgerTransfer:
-    """One posting of ``minor`` minor units from the debit to the credit account.
+    """One posting of ``amount_minor`` minor units from the debit to the credit account.
 
     Raises ValueError if it is invalid.
     """

@@ -81,7 +81,7 @@ class ReportColumn:
 
 @dataclass(frozen=True, slots=True)
 class ReportLayout:
-    """A report layout. ``basis``: which date decides the month; ``total``: the last column's name."""
+    """A report layout. ``basis``: which date decides the month; ``total_column_name``: the last column's name."""
 
     name: ReportName
     basis: ReportBasis

@@ -70,8 +70,8 @@ SENT: Final = InternalEvent("internal.donation_refunded", RefundSentEvent)
 class ProviderRefundState:
     """A refund as fetched from its provider.
 
-    ``payment``: the provider's payment ID as we store it. ``live``: whether it is real money. ``failure_reason``: why
-    it failed; None unless it did.
+    ``provider_payment_id``: the provider's payment ID as we store it. ``is_live``: whether it is real money.
+    ``failure_reason``: why it failed; None unless it did.
     """
 
     id: str

@@ -84,8 +84,8 @@ LineKey = tuple[str, SettlementLineKind, str]
 class SettlementLine:
     """One line of a settlement report: a payment, refund or dispute with its gross amount and fee.
 
-    ``refund``: the provider's ID of the refund or dispute, because a payment may have several; "" if it is not
-    reported.
+    ``provider_refund_or_dispute_id``: the provider's ID of the refund or dispute, because a payment may have several;
+    "" if it is not reported.
     """
 
     kind: SettlementLineKind
@@ -125,7 +125,7 @@ class SettlementReport:
 
 @dataclass(frozen=True, slots=True)
 class StoredSettlementLine:
-    """A stored settlement line. ``since``: when it was imported."""
+    """A stored settlement line. ``imported_at``: when it was imported."""
 
     id: UUID
     settlement_id: UUID
@@ -178,8 +178,8 @@ class Settlement:
 class PaymentMatch:
     """The records of a payment that a report line names: donation, refunds, disputes, bookings.
 
-    ``refunds``: sent refunds of the donation, oldest first; ``debited_refunds``: those with a booked line.
-    ``disputes``: of the payment, oldest first; ``booked_disputes``: those with a booked line of this kind.
+    ``refunds``: sent refunds of the donation, oldest first; ``debited_refund_ids``: those with a booked line.
+    ``disputes``: of the payment, oldest first; ``booked_dispute_ids``: those with a booked line of this kind.
     """
 
     payment: Payment | None

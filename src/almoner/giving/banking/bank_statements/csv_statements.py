@@ -65,7 +65,7 @@ class _Unreadable(Exception):
 
 
 def parse_statements(content: bytes, mapping: CsvStatementMapping) -> list[BankStatement]:
-    """Parse a file; returns one statement for each account. Raises BankStatementError if the mapping does not fit it."""
+    """Parse a file; returns a statement for each account. Raises BankStatementError if the mapping does not fit it."""
     digest = sha256(content).digest()
     found: dict[tuple[str, str], tuple[list[BankMovement], list[str]]] = {}
     for number, row in _rows(content, mapping):

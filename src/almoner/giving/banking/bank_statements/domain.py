@@ -122,7 +122,7 @@ class BankMovement:
     """One movement on a bank statement. ``amount_minor``: negative for outgoing money.
 
     ``reference``: the bank's own reference. ``remittance_information``: what the payer wrote. ``return_reason``: why it
-    was returned. ``reversal``: the bank reverses a movement, usually with the same reference.
+    was returned. ``is_reversal``: the bank reverses a movement, usually with the same reference.
     """
 
     booked_on: date
@@ -158,7 +158,7 @@ class BankMovement:
 
 @dataclass(frozen=True, slots=True)
 class NewStatementLine:
-    """A movement that is not stored yet. ``occurrence``: its number among movements with the same key."""
+    """A movement that is not stored yet. ``occurrence_number``: its number among movements with the same key."""
 
     position: int
     movement: BankMovement
@@ -170,8 +170,8 @@ class BankStatement:
     """A statement of one account in one currency. Balances are None if the file has none.
 
     ``ends_on``: the day of the closing balance. ``is_export``: it has lines of some days, which other files may repeat.
-    ``sequence``: the bank's statement number, usually within a year. ``form``: the file's format; None for statements
-    that we generate. ``rejected``: unreadable lines, each with the reason.
+    ``sequence_number``: the bank's statement number, usually within a year. ``file_format``: the file's format; None
+    for statements that we generate. ``rejected``: unreadable lines, each with the reason.
     """
 
     account: str
@@ -196,9 +196,9 @@ class BankStatement:
 
 @dataclass(frozen=True, slots=True)
 class BankLine:
-    """A stored statement line with its reconciliation status. ``reason``: why it is open.
+    """A stored statement line with its reconciliation status. ``unreconciled_reason``: why it is open.
 
-    ``booking_error``: why booking it was refused, if it was. ``occurrence``: as in ``NewStatementLine``.
+    ``booking_error``: why booking it was refused, if it was. ``occurrence_number``: as in ``NewStatementLine``.
     """
 
     id: UUID
@@ -233,9 +233,9 @@ class ImportedStatement:
 
 @dataclass(frozen=True, slots=True)
 class LineDetails:
-    """A line with its matched record and who decided. ``target``: its kind is ``line.matched_as``.
+    """A line with its matched record and who decided. ``matched_record_id``: its kind is ``line.matched_as``.
 
-    ``statement``: the bank's name of its statement.
+    ``statement_reference``: the bank's name of its statement.
     """
 
     line: BankLine
@@ -261,8 +261,8 @@ class LineFilters:
 class MatchProposal:
     """A record that an operator may match an open line with. ``expected_minor``: the expected amount of its line.
 
-    ``name``: its display name, if it is not shown by its ID; of several requests, their references. ``is_referenced``:
-    the line refers to it.
+    ``display_name``: its display name, if it is not shown by its ID; of several requests, their references.
+    ``is_referenced``: the line refers to it.
     """
 
     kind: Literal["request", "donation", "provider_payout", "disbursement"]
@@ -347,7 +347,7 @@ class ProviderPayout:
 class MissingProviderPayout:
     """A provider payout that no statement line shows yet.
 
-    ``candidate_line_count``: the number of open lines that name it but have another amount.
+    ``mismatched_line_count``: the number of open lines that name it but have another amount.
     """
 
     provider: str
@@ -370,7 +370,8 @@ class MissingProviderPayout:
 class UnreconciledItem:
     """Something that a provider or our bank reported and the ledger does not show yet.
 
-    ``since``: when it was imported. ``name``: of the line or report. ``minor``: negative for outgoing money.
+    ``imported_at``: when it was imported. ``display_name``: of the line or report. ``amount_minor``: negative for
+    outgoing money.
     """
 
     kind: Literal["provider_line", "bank_statement_line", "provider_payout", "bank_statement"]
@@ -386,7 +387,7 @@ class UnreconciledItem:
 class StatementGap:
     """A statement whose opening balance is no other statement's closing balance: one may be missing.
 
-    ``since``: when it was imported.
+    ``imported_at``: when it was imported.
     """
 
     id: UUID
@@ -403,7 +404,8 @@ class StatementGap:
         """The explanation for operators."""
         if self.rejected_lines:
             more = f", and {len(self.rejected_lines) - 1:,} more" if len(self.rejected_lines) > 1 else ""
-            return f"a line of {self.statement_reference} of {self.statement_date} could not be read: {self.rejected_lines[0]}{more}"
+            statement = f"{self.statement_reference} of {self.statement_date}"
+            return f"a line of {statement} could not be read: {self.rejected_lines[0]}{more}"
         return f"the statement before {self.statement_reference} of {self.statement_date} has not been imported"
 
 
@@ -411,7 +413,8 @@ class StatementGap:
 class ReferencedRecords:
     """Our records that a statement line refers to, and its possible duplicates.
 
-    ``matched_records``: those that other lines are matched to. ``released``: disbursements in released payment files.
+    ``matched_records``: those that other lines are matched to. ``released_disbursement_ids``: disbursements in released
+    payment files.
     """
 
     donation_requests: Sequence[DonationRequest] = ()

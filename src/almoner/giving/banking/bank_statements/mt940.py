@@ -69,7 +69,7 @@ def is_mt940(content: bytes) -> bool:
 
 
 def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
-    """Parse a file; returns its statements, and the problems of those that cannot be read. Raises BankStatementError."""
+    """Parse a file; returns its statements, and the problems of unreadable ones. Raises BankStatementError."""
     messages = list(_messages(_decoded(content)))
     if messages and all("34F" in one.fields or "13D" in one.fields for one in messages):
         raise BankStatementError(

@@ -44,9 +44,9 @@ class CardTestingLimits:
     ``device_payments_per_day``: one device. ``source_attempts_per_hour``: card attempts of one source in any hour,
     including those still possible on open payments. ``attempts_without_open_payments``: attempts on a source's payment
     without open ones; ``attempts_with_open_payments``: with open ones. ``code_required_after_declines``: declines of
-    one source in an hour after which a code is required, if ``requires_code``. ``payment_lifetime``: how long a payment
-    may stay open; it is then cancelled at the provider, because attempts returned to the budget while its page still
-    takes cards would count twice.
+    one source in an hour after which a code is required, if ``may_require_code``. ``payment_lifetime``: how long a
+    payment may stay open; it is then cancelled at the provider, because attempts returned to the budget while its page
+    still takes cards would count twice.
     """
 
     address_payments_per_minute: int
@@ -106,8 +106,8 @@ class BrowserFingerprint:
 class SourceHistory:
     """Recent declines, open attempts and blocks of one address or device.
 
-    ``declines``: times within the last hour, oldest first. ``oldest_open_payment_at``: when the oldest open payment
-    started.
+    ``decline_times``: times within the last hour, oldest first. ``oldest_open_payment_at``: when the oldest open
+    payment started.
     """
 
     decline_times: tuple[datetime, ...]

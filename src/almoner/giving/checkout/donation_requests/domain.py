@@ -58,7 +58,7 @@ class PartnerCurrency:
 class DonationRequest:
     """An invoice to a partner for its direct donations made before ``cutoff_at``.
 
-    ``adding_donations``: donations are still being added. ``allocation_pending``: some of the donations that its
+    ``is_adding_donations``: donations are still being added. ``is_allocation_pending``: some of the donations that its
     payments cover are not yet received; ``allocated_minor`` is the sum of those that are.
     """
 
@@ -86,7 +86,7 @@ class DonationRequest:
 class DonationRequestPayment:
     """A partner's bank transfer for a donation request. ``applied_minor``: the part applied to the request.
 
-    ``bank_reference``: our bank's reference, unique. ``applied_from``: the transfer whose overpaid part this is.
+    ``bank_reference``: our bank's reference, unique. ``overpaid_payment_id``: the transfer whose overpaid part this is.
     """
 
     id: UUID

@@ -25,7 +25,7 @@ _log: Final = get_logger("almoner.giving")
 
 @dataclass(slots=True)
 class InvoicingResult:
-    """The result of an invoicing run. ``waiting_count``: partners and currencies not yet invoiced."""
+    """An invoicing run's result. ``uninvoiced_partner_currency_count``: partners and currencies not yet invoiced."""
 
     created_requests: list[DonationRequest] = field(default_factory=list)
     uninvoiced_partner_currency_count: int = 0

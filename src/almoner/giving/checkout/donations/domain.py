@@ -302,7 +302,7 @@ class CheckoutState(Enum):
 class SessionDonation:
     """A session's donation, its checkout state and payment URL.
 
-    ``unpaid``: the provider has just reported that nothing was paid and no bank is processing it.
+    ``is_reported_unpaid``: the provider has just reported that nothing was paid and no bank is processing it.
     """
 
     state: CheckoutState

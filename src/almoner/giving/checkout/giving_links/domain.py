@@ -86,8 +86,8 @@ class GivingLink:
 class GivingLinkRecipient:
     """An organisation of a giving link.
 
-    ``id``: its primary record's. ``has_opted_out``: it opted out of giving links. ``has_open_flag``: its verification
-    has an open flag.
+    ``primary_organisation_id``: its primary record's. ``has_opted_out``: it opted out of giving links.
+    ``has_open_flag``: its verification has an open flag.
     """
 
     listed_organisation_id: UUID

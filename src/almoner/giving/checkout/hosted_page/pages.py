@@ -67,7 +67,7 @@ Handler = Callable[[S, Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class SessionPageRequest:
-    """A request with the cookie of its donation session. ``session_path_id``: the session's ID in paths."""
+    """A request with the cookie of its donation session. ``encoded_session_id``: the session's ID in paths."""
 
     request: Request
     encoded_session_id: str

@@ -61,12 +61,13 @@ class UnallocatedReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """One attempt to pay a donation. ``provider_payment_id``, ``url``: None until the provider has responded.
+    """One attempt to pay a donation.
 
-    ``attempts``: card attempts that we know of; ``max_attempts``: their limit (H6). ``pages_url``, ``api_url``: our own
-    base URLs when it started, so that a repeated call is identical (I6). ``off_session``: a saved payment method is
-    charged without the donor. ``called_at``: when the provider was first called. ``succeeded_at``: when the provider
-    says that it succeeded; None if unknown or not plausible, and then our own time counts.
+    ``provider_payment_id``, ``payment_page_url``: None until the provider has responded.
+    ``card_attempt_count``: card attempts that we know of; ``max_card_attempts``: their limit (H6). ``pages_url``,
+    ``api_url``: our own base URLs when it started, so that a repeated call is identical (I6). ``off_session``: a saved
+    payment method is charged without the donor. ``called_at``: when the provider was first called. ``succeeded_at``:
+    when the provider says that it succeeded; None if unknown or not plausible, and then our own time counts.
     """
 
     id: UUID
@@ -110,7 +111,7 @@ class DeclineAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decline:
-    """Why a saved payment method was not charged. ``code``: the bank's reason; internal, never shown to donors."""
+    """Why a saved payment method was not charged. ``decline_code``: the bank's reason; never shown to donors."""
 
     action: DeclineAction
     decline_code: str
@@ -120,7 +121,7 @@ class Decline:
 class SavedPaymentMethod:
     """A payment method that a donor left at a provider to be charged later.
 
-    ``customer``: its owner's ID at the provider. ``expires_at``: the end of the card's last month, UTC.
+    ``customer_id``: its owner's ID at the provider. ``expires_at``: the end of the card's last month, UTC.
     """
 
     customer_id: str
@@ -139,10 +140,10 @@ class SavedPaymentMethod:
 class ProviderPayment:
     """A payment as fetched from its provider.
 
-    ``url``: None if it can no longer be paid there. ``attempts``: card attempts. ``live``: whether it is real money.
-    ``ours``: whether it goes to our own account there. ``payment_method``: the saved payment method, once paid.
-    ``decline``: why a saved payment method was not charged. ``succeeded_at``: when it succeeded, if the
-    provider says so.
+    ``payment_page_url``: None if it can no longer be paid there. ``attempts``: card attempts. ``is_live_mode``: whether
+    it is real money. ``goes_to_our_account``: whether it goes to our own account there. ``payment_method``: the saved
+    payment method, once paid. ``decline``: why a saved payment method was not charged. ``succeeded_at``: when it
+    succeeded, if the provider says so.
     """
 
     id: str
@@ -174,9 +175,9 @@ class ProviderSetup:
 class ProviderEvent:
     """A verified provider webhook; its content is only a hint to fetch (M5).
 
-    ``payment``: the provider's ID of the payment, or of the setup or saved payment method for those subjects. A payment
-    may have several IDs; the ``id`` that fetching it returns is the one that we store. ``refund``: the refund's ID, if
-    it is about one.
+    ``payment_id``: the provider's ID of the payment, or of the setup or saved payment method for those subjects. A
+    payment may have several IDs; the ``id`` that fetching it returns is the one that we store. ``refund_id``: the
+    refund's ID, if it is about one.
     """
 
     id: str
@@ -199,9 +200,9 @@ class DisputeStatus(StrEnum):
 class ProviderDispute:
     """A dispute as fetched from its provider.
 
-    ``money``: the debited amount, without the provider's fee. ``live``: whether it is real money. ``payment``: the
-    payment's ID as we store it, if it was fetched by another one. ``evidence_due_at``: the provider's deadline for
-    evidence; None if it accepts none any more.
+    ``money``: the debited amount, without the provider's fee. ``is_live_mode``: whether it is real money.
+    ``payment_id``: the payment's ID as we store it, if it was fetched by another one. ``evidence_due_at``: the
+    provider's deadline for evidence; None if it accepts none any more.
     """
 
     id: str

@@ -22,7 +22,7 @@ from almoner.kit.money import Money
 class FutureUseConsent:
     """The donor's consent to later charges; also shown on the provider's page.
 
-    ``text``: in the page's language. ``version``: the text's. ``email``: the payment method owner's.
+    ``text``: in the page's language. ``text_version``: the text's. ``email``: the payment method owner's.
     """
 
     text: str
@@ -32,10 +32,10 @@ class FutureUseConsent:
 
 @dataclass(frozen=True, slots=True)
 class PaymentRequest:
-    """The payment that we ask a provider to collect. ``key``: the idempotency key (I6).
+    """The payment that we ask a provider to collect. ``idempotency_key``: the idempotency key (I6).
 
-    ``max_attempts``: card attempts before the payment fails (H6). ``save_for``: the consent with which the payment
-    method is saved; None: it is not saved.
+    ``max_card_attempts``: card attempts before the payment fails (H6). ``future_use_consent``: the consent with which
+    the payment method is saved; None: it is not saved.
     """
 
     idempotency_key: str
@@ -52,9 +52,10 @@ class PaymentRequest:
 
 @dataclass(frozen=True, slots=True)
 class OffSessionCharge:
-    """A payment with a saved payment method, without the donor. ``key``: the idempotency key (I6).
+    """A payment with a saved payment method, without the donor. ``idempotency_key``: the idempotency key (I6).
 
-    ``customer``, ``payment_method``: as saved. ``first_payment``: the provider's payment in which the donor agreed.
+    ``customer_id``, ``payment_method_id``: as saved. ``first_payment_id``: the provider's payment in which the donor
+    agreed.
     """
 
     idempotency_key: str
@@ -70,7 +71,7 @@ class OffSessionCharge:
 
 @dataclass(frozen=True, slots=True)
 class PaymentMethodSetupRequest:
-    """A page on which the donor saves another payment method. ``key``: the idempotency key.
+    """A page on which the donor saves another payment method. ``idempotency_key``: the idempotency key.
 
     ``currency``: of the later charges.
     """
@@ -98,7 +99,7 @@ class ProviderEvidenceFile:
 
 @dataclass(frozen=True, slots=True)
 class DisputeEvidence:
-    """The evidence submitted for a dispute. ``key``: the idempotency key (I6).
+    """The evidence submitted for a dispute. ``idempotency_key``: the idempotency key (I6).
 
     ``product_description``: what the donor paid for. ``explanation``: why the payment is genuine.
     """

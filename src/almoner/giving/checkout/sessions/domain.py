@@ -161,8 +161,8 @@ class DonationSession:
 class NewDonationSession:
     """A session to create, with the values for its checks.
 
-    ``success_host``: the host of ``success_url``. ``currency_received_everywhere``: every organisation receives the
-    currency, else those of ``currency_countries`` do.
+    ``success_url_host``: the host of ``success_url``. ``currency_received_everywhere``: every organisation receives the
+    currency, else those of ``countries_receiving_currency`` do.
     """
 
     session: DonationSession

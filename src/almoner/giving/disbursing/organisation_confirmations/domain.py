@@ -61,7 +61,8 @@ class ApprovedAccount:
 class OrganisationConfirmation:
     """One confirmation request to a nonprofit, with the response.
 
-    ``email``, ``name``, ``role``: None after erasure. ``withdrawn``: replaced by a request to another address.
+    ``email``, ``respondent_name``, ``respondent_role``: None after erasure. ``is_withdrawn``: replaced by a request to
+    another address.
     """
 
     id: UUID

@@ -17,9 +17,9 @@ _ENGLISH: Final = {"GBR": "en-GB", "IRL": "en-IE", "AUS": "en-AU", "NZL": "en-NZ
 
 @dataclass(frozen=True, slots=True)
 class RemittanceLine:
-    """One donation. ``donor``: None if unknown, and always for an anonymous donation.
+    """One donation. ``donor_first_and_last_name``: None if unknown, and always for an anonymous donation.
 
-    ``given_at``: when the payment was received, or when a direct donation was created. ``fee_minor``: the provider's
+    ``donated_at``: when the payment was received, or when a direct donation was created. ``fee_minor``: the provider's
     fee; ``refunded_minor``: the part of the rest that was refunded before the disbursement.
     """
 

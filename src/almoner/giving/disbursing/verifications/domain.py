@@ -79,7 +79,7 @@ class MonetaryDonationVerification:
     See ``with_expiry_applied`` for its current status (S3).
 
     ``expires_at``: when it stops being pending; None once decided. ``processed_at``: when it was decided or expired.
-    ``requested``: whether the partner requested it; otherwise the nonprofit's first payment started it.
+    ``is_requested_by_partner``: whether the partner requested it; otherwise the nonprofit's first payment started it.
     """
 
     id: UUID

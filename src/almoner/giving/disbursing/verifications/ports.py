@@ -16,8 +16,8 @@ Compared = TypeVar("Compared")
 class ApprovedPayeeAccount:
     """An approved account of a nonprofit, as verifications use it.
 
-    ``holder_differs``: the holder's name differs from the register's; ``ownership_denied``: the nonprofit denies to own
-    it.
+    ``holder_name_differs``: the holder's name differs from the register's; ``ownership_denied``: the nonprofit denies
+    to own it.
     """
 
     account_id: str

@@ -100,7 +100,7 @@ class ClaimableDonation:
 
 @dataclass(frozen=True, slots=True)
 class GiftAidClaim:
-    """A charity's claim. ``deducted_minor``: adjustments of earlier claims. ``reference``: HMRC's."""
+    """A charity's claim. ``deducted_minor``: adjustments of earlier claims. ``hmrc_reference``: HMRC's."""
 
     id: UUID
     organisation_id: UUID

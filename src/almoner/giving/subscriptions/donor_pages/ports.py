@@ -7,12 +7,13 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class DonorPaymentFunctions:
-    """The payment functions that the page needs; all raise ServiceUnavailable. ``origin``: of the provider's pages.
+    """The payment functions that the page needs; all raise ServiceUnavailable.
 
-    ``pay``: returns the page to pay an open due date, None if it is closed; raises AccountPaused. ``refresh_payment``:
-    refreshes such a payment. ``change_card``: returns the page to change the card, None if the subscription ended or
-    the limit was reached; the provider redirects to the given URL. ``finish_card_change``: returns the subscription of
-    a card change, and whether it was changed.
+    ``provider_page_origin``: of the provider's pages.
+    ``create_payment_url``: returns the page to pay an open due date, None if it is closed; raises AccountPaused.
+    ``refresh_payment``: refreshes such a payment. ``start_card_change``: returns the page to change the card, None if
+    the subscription ended or the limit was reached; the provider redirects to the given URL. ``finish_card_change``:
+    returns the subscription of a card change, and whether it was changed.
     """
 
     provider_page_origin: str

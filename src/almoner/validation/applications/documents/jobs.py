@@ -47,7 +47,7 @@ class ScanDependencies:
 
 @dataclass(frozen=True, slots=True)
 class StorageDependencies:
-    """The dependencies of cleanup and verification. ``references``: each returns the keys that other records use."""
+    """What cleanup and verification need. ``referenced_key_finders``: each returns the keys that other records use."""
 
     blobs: BlobStore
     referenced_key_finders: Sequence[Callable[[Tx, Sequence[str]], Awaitable[set[str]]]] = ()

@@ -34,7 +34,7 @@ class FormNotice:
 
 @dataclass(frozen=True, slots=True)
 class FormContext:
-    """What all pages of one form session share. ``home``: their base path."""
+    """What all pages of one form session share. ``base_path``: their base path."""
 
     application: Application
     base_path: str

@@ -27,7 +27,7 @@ class _RolledBack(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DecisionEmailPreviews:
-    """The emails of a decision. ``more``: the number of applications that were not previewed."""
+    """The emails of a decision. ``unpreviewed_application_count``: the number of applications not previewed."""
 
     emails: Sequence[EmailPreview]
     unpreviewed_application_count: int

@@ -152,7 +152,7 @@ class RequestedEvidence:
 
 @dataclass(frozen=True, slots=True)
 class LatestAppeal:
-    """The newest appeal against a submission's result. ``completed``: the new result after a reversal was set."""
+    """The newest appeal against a submission's result. ``is_completed``: the new result after a reversal was set."""
 
     id: UUID
     status: AppealStatus
@@ -399,7 +399,7 @@ class SubmissionInput:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionFilters:
-    """The filters of the list. ``words``: each must match."""
+    """The filters of the list. ``search_words``: each must match."""
 
     statuses: Sequence[SubmissionStatus] = ()
     configuration_ids: Sequence[UUID] | None = None

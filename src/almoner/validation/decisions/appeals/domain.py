@@ -53,7 +53,7 @@ CHANGED: Final = InternalEvent("internal.appeal_changed", AppealChangedEvent)
 class Appeal:
     """One appeal.
 
-    ``first_decided_by``: operators who may not decide it. ``list_overridable_checks``: the checks that count as passed
+    ``original_deciders``: operators who may not decide it. ``list_overridable_checks``: the checks that count as passed
     for this submission after a reversal. ``completed_at``: when every check had ended after that and the new result was
     set.
     """

@@ -78,7 +78,7 @@ class UnknownReasonCode(ReviewRefused):
 
 @dataclass(frozen=True, slots=True)
 class ReviewSubject:
-    """The record under review. ``country_code``, ``script``: queue filters, where known."""
+    """The record under review. ``country_code``, ``name_script``: queue filters, where known."""
 
     kind: Kind
     id: UUID
@@ -132,8 +132,8 @@ class RecordedDecision:
 class Review:
     """One review.
 
-    ``claimed_fingerprint``: of the evidence that its claimant saw last. ``claimed_until`` is real time, the other times
-    are business time. ``evidence_requested_at``: when a reviewer last asked the applicant for evidence.
+    ``claimed_evidence_fingerprint``: of the evidence that its claimant saw last. ``claimed_until`` is real time, the
+    other times are business time. ``evidence_requested_at``: when a reviewer last asked the applicant for evidence.
     """
 
     id: UUID

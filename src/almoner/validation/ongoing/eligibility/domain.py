@@ -98,8 +98,8 @@ NO_ACTIVITIES: Final = AllowedActivities(frozenset())
 class OrganisationActivities:
     """The known activities of an organisation, each with the rule that assigned it.
 
-    ``classification``: from its register. ``name_classification``: from words in its name (the text rules of
-    activities).
+    ``rule_by_registered_activity``: from its register. ``rule_by_activity_in_name``: from words in its name (the text
+    rules of activities).
     """
 
     organisation_id: UUID
