@@ -102,6 +102,27 @@ def test_the_last_word_may_be_unfinished_and_short_forms_are_alike() -> None:
     assert named("st lukes ", heard) == "('lukes') & ('st' | 'saint')"
 
 
+def test_a_common_beginning_beside_a_rarer_word_is_looked_up_as_the_words_that_begin_with_it() -> None:
+    heard = WordSuggestions({"red": 9}, [("cross", 400), ("crow", 100)])
+    assert named("red cro", heard) == "('red') & ('cross' | 'crow' | 'cro')"
+    terms = spelling.build_query_terms(SearchQuery.parse("red cro"), heard)
+    _, ((*_, missing),) = spelling.build_all_terms_tsqueries_by_field(terms)
+    assert missing == "!(('red') & ('cross' | 'crow' | 'cro'))"
+    assert spelling.build_all_but_n_terms_tsqueries(terms, 0) == (
+        ("(('red') | ('@red'))", "(('cross' | 'crow' | 'cro') | ('@cross' | '@crow' | '@cro'))"),
+    )
+
+
+def test_a_beginning_stays_one_where_it_is_rarest_rare_or_has_too_many_words() -> None:
+    begun = [("cross", 400), ("crow", 100)]
+    assert named("red cro", WordSuggestions({"red": 600}, begun)) == "('cro':*) & ('red')"
+    assert named("red cro", WordSuggestions({"red": 9}, begun[1:])) == "('red') & ('cro':*)"
+    assert named("cro", WordSuggestions({}, begun)) == "('cro':*)"
+    many = [(f"cro{number}", 20) for number in range(spelling.MAX_READ_COMPLETIONS)]
+    assert named("red cro", WordSuggestions({"red": 9}, many)) == "('red') & ('cro':*)"
+    assert named("red cro", WordSuggestions({"red": 9}, many[1:])).startswith("('red') & ('cro1' | 'cro2' | ")
+
+
 def test_a_beginning_of_too_many_words_ranks_and_does_not_exclude() -> None:
     heard = WordSuggestions({"red": 9}, [("church", spelling.MAX_PREFIX_OCCURRENCES), ("chapter", 5)])
     made = spelling.build_query_terms(SearchQuery.parse("red ch"), heard)

@@ -28,11 +28,19 @@ MAX_CORRECTIONS: Final = 6
 """The maximum number of dictionary words that replace one misspelt word."""
 
 MAX_COMPLETIONS: Final = 40
-"""How many completions of a prefix are considered, the most common first."""
+"""How many completions of a prefix are counted, the most common first."""
+
+MAX_READ_COMPLETIONS: Final = 120
+"""With fewer completions, all of them are known and can be looked up instead of the prefix."""
 
 MAX_PREFIX_OCCURRENCES: Final = 20_000
 """Up to this many occurrences of its completions, a prefix is required; beyond, it only ranks, unless it is the only
 term.
+"""
+
+_MIN_REPLACED_PREFIX_OCCURRENCES: Final = 500
+"""From this many occurrences on, a prefix beside a rarer word is looked up as the words that begin with it: the index
+reads all entries of a prefix, but of a word only those near matches of the rarer one.
 """
 
 _UNCOUNTED_OCCURRENCES: Final = 40_000
@@ -87,6 +95,15 @@ class QueryTerm:
     """The total occurrences of all its alternatives."""
     state_codes: tuple[str, ...] = ()
     """The codes in places of the state that it names."""
+    completions: tuple[str, ...] = ()
+    """For a prefix, all dictionary words that begin with it, if there are not too many."""
+
+    def without_prefix(self) -> "QueryTerm":
+        """The same without a prefix, as it is looked up beside a rarer term."""
+        if not self.completions or self.total_occurrences < _MIN_REPLACED_PREFIX_OCCURRENCES:
+            return self
+        spellings = tuple(dict.fromkeys((*self.completions, *self.spellings)))
+        return replace(self, spellings=spellings, is_prefix=False)
 
     @property
     def is_unmatched(self) -> bool:
@@ -214,13 +231,17 @@ def _build_term(word: str, query: SearchQuery, matched: WordSuggestions, *, doub
     code = query.state_codes_by_word.get(word, word)
     codes = (code,) if code != word and code in known else ()
     weight, begins = sum(known.get(one, 0) for one in (*typed, *codes)), False
+    completions: tuple[str, ...] = ()
     if word == query.completable_prefix and matched.completions and not codes:  # a state is typed in full
-        weight, begins = max(weight, sum(count for _, count in matched.completions)), True
+        weight, begins = max(weight, sum(count for _, count in matched.completions[:MAX_COMPLETIONS])), True
+        if len(matched.completions) < MAX_READ_COMPLETIONS:
+            completions = tuple(other for other, _ in matched.completions)
     if weight and not doubtful:
-        return QueryTerm(word, typed, begins, (), weight, codes)
+        return QueryTerm(word, typed, begins, (), weight, codes, completions)
     counts = dict(matched.similar_words.get(word, ()))
     repaired = rank_corrections(word, matched.similar_words.get(word, ()))
-    return QueryTerm(word, typed, begins, repaired, weight + sum(counts[other] for other in repaired), codes)
+    weight += sum(counts[other] for other in repaired)
+    return QueryTerm(word, typed, begins, repaired, weight, codes, completions)
 
 
 def likely_misspelt_words(terms: Sequence[QueryTerm]) -> list[str]:
@@ -272,15 +293,16 @@ def build_all_terms_tsqueries_by_field(
 ) -> tuple[QueryAlternatives, QueryAlternatives]:
     """Queries (names, elsewhere) for results with all terms in the name or in other fields."""
     rarest_first = sorted(terms, key=lambda one: one.total_occurrences)
-    named = tuple(one.build_name_tsquery() for one in rarest_first)
-    missing = f"!({' & '.join(named)})"
-    if len(terms) > 1 and rarest_first[0].total_occurrences <= COMMON_OCCURRENCES:
-        return (named,), ((*(one.build_any_field_tsquery() for one in rarest_first), missing),)
-    if len(terms) > 1:  # names first: few places and descriptions contain what is common in names
+    leading, further = rarest_first[:1], [one.without_prefix() for one in rarest_first[1:]]
+    named = tuple(one.build_name_tsquery() for one in (*leading, *further))
+    missing = f"!({' & '.join(one.without_prefix().build_name_tsquery() for one in rarest_first)})"
+    if further and leading[0].total_occurrences <= COMMON_OCCURRENCES:
+        return (named,), ((*(one.build_any_field_tsquery() for one in (*leading, *further)), missing),)
+    if further:  # names first: few places and descriptions contain what is common in names
         return (named,), tuple(
             (
                 one.build_place_or_description_tsquery(),
-                *(more.build_any_field_tsquery() for more in rarest_first if more is not one),
+                *(more.without_prefix().build_any_field_tsquery() for more in rarest_first if more is not one),
                 missing,
             )
             for one in rarest_first
@@ -315,7 +337,10 @@ def build_initials_and_words_tsqueries(
     if not 1 < len(terms) <= _MAX_WORDS_WITH_INITIALS:
         return None
     ways = tuple(
-        (f"'~{one.word}':*", *(other.build_name_or_place_tsquery() for other in terms if other is not one))
+        (
+            f"'~{one.word}':*",
+            *(other.without_prefix().build_name_or_place_tsquery() for other in terms if other is not one),
+        )
         for one in terms
         if one.word.isalpha()
         and len(one.word) in INITIALS_LENGTHS
@@ -339,7 +364,8 @@ def build_all_but_n_terms_tsqueries(terms: Sequence[QueryTerm], max_missing_coun
     """
     if len(terms) < max_missing_count + 2 or not is_query_fast_enough(terms, max_missing_count):
         return None
-    queries = [one.build_name_or_place_tsquery() for one in sorted(terms, key=lambda one: one.total_occurrences)]
+    rarest_first = sorted(terms, key=lambda one: one.total_occurrences)
+    queries = [one.without_prefix().build_name_or_place_tsquery() for one in rarest_first]
     return tuple(combinations(queries, len(queries) - max_missing_count))
 
 

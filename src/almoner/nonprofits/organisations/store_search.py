@@ -15,7 +15,7 @@ from asyncpg import Record
 from almoner.nonprofits.organisations.filters import OrganisationFilters
 from almoner.nonprofits.organisations.ranking import NUMBER_TIER, SearchCandidate
 from almoner.nonprofits.organisations.spelling import (
-    MAX_COMPLETIONS,
+    MAX_READ_COMPLETIONS,
     RARE_OCCURRENCES,
     QueryAlternatives,
     WordCount,
@@ -320,7 +320,7 @@ async def load_word_suggestions(
         union all (
             select 1, $2, word, occurrences as n from organisation_search_term
             where word >= (select $2::text) and word < (select $2 || '~') and occurrences > 0
-            order by occurrences desc, word limit {MAX_COMPLETIONS}
+            order by occurrences desc, word limit {MAX_READ_COMPLETIONS}
         ) union all
         select 2, asked.word, near.word, near.n
         from unnest((select $3::text[])) asked (word)
