@@ -62,7 +62,7 @@ def _record(tx: Tx, request: ApiRequest, key: ApiKey | None) -> Record:
         "durationMs": round(request.duration_ms, 2),
         "apiKey": "" if key is None else f"{key.name} ...{key.hint}",
         "apiKeyId": tx.ids.encode("apikey", request.key_id),
-        "network": request.client_network,
+        "network": request.network,
         "createdAt": iso_timestamp(request.received_at),
     }
 

@@ -222,7 +222,7 @@ Outcome = Literal["succeeded", "failed"]
 class ApiRequest(NamedTuple):
     """One request. ``route``: the declared path; ``path``: with IDs, if it contains nothing else.
 
-    ``parameters``: query parameters that cannot hold personal data. ``client_network``: the caller's, cut to a /24 or
+    ``parameters``: query parameters that cannot hold personal data. ``network``: the caller's, cut to a /24 or
     /48.
     """
 
@@ -236,7 +236,7 @@ class ApiRequest(NamedTuple):
     status: int
     duration_ms: float
     error_code: str | None
-    client_network: str | None
+    network: str | None
 
     @property
     def received_at(self) -> datetime:

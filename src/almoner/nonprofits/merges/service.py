@@ -93,7 +93,7 @@ async def apply_register_links_to_organisations(
                 ),
             )
             for row in known
-            if row.successor_id is None
+            if row.succeeded_by is None
         ]
         await _apply_overrides(tx, import_id, data_date, changed)
     if narrow:
@@ -113,9 +113,9 @@ async def _apply_successors(tx: Tx, load_id: UUID, day: datetime, *, collected_o
     for row in known:
         successor = found.get(row.organisation_id)
         if successor is not None:
-            new = replace(row, status_override=successor.kind, successor_id=successor.organisation_id, active=False)
+            new = replace(row, status_override=successor.kind, succeeded_by=successor.organisation_id, active=False)
         else:
-            new = replace(row, status_override=None, successor_id=None, active=row.listed)
+            new = replace(row, status_override=None, succeeded_by=None, active=row.listed)
         changed.append((row, new))
     await _apply_overrides(tx, load_id, day, changed)
 

@@ -36,7 +36,7 @@ class OrganisationStatusOverride:
     listed: bool
     active: bool
     status_override: str | None
-    successor_id: UUID | None
+    succeeded_by: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +369,7 @@ async def set_status_overrides(tx: Tx, overrides: Sequence[OrganisationStatusOve
         """,
         [row.organisation_id for row in overrides],
         [row.status_override for row in overrides],
-        [row.successor_id for row in overrides],
+        [row.succeeded_by for row in overrides],
         [row.active for row in overrides],
         tx.now,
     )
