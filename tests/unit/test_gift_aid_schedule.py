@@ -58,7 +58,7 @@ def test_a_gift_is_a_line_in_the_columns_of_the_spreadsheet() -> None:
         ({"postcode": " sw1y  4jh "}, {"postcode": "SW1Y 4JH"}),
         ({"postcode": "m11ae", "country": "England"}, {"postcode": "M1 1AE"}),
         ({"postcode": "EC1A 1BB", "country": "U.K."}, {"postcode": "EC1A 1BB"}),
-        ({"postcode": "75001", "country": "France"}, {"house": "12, St James's Square, London, France"}),
+        ({"postcode": "75001", "country": "France"}, {"house_name_or_number": "12, St James's Square, London, France"}),
         ({"postcode": "JE2 3AB"}, {"postcode": "X"}),
         ({"postcode": "IM1 1AA", "country": "Isle of Man"}, {"postcode": "X"}),
         ({"postcode": "GX11 1AA"}, {"postcode": "X"}),
