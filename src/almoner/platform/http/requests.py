@@ -33,6 +33,8 @@ _STRINGS: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"?(?:[ \t\r\n]*+(:))
 _MAX_QUOTES: Final = 4 * (MAX_JSON_VALUES + 1)
 """Of the names and values of a body."""
 _SHOWN: Final = 100
+_ANNOUNCE_BODY: Final = frozenset({"content-length", "transfer-encoding"})
+"""Headers without which a request has no body (RFC 9112, 6.3)."""
 _NOTHING: Final = (b"", b"{}", b"null")
 """Accepted bodies of calls without a body."""
 
@@ -69,6 +71,8 @@ async def read_body(request: ApiRequest, endpoint: Endpoint) -> bytes | Received
     """
     if endpoint.upload is not None:
         return await uploads.receive_upload(request.receive, request.headers, endpoint.upload)
+    if endpoint.method == "GET" and _ANNOUNCE_BODY.isdisjoint(request.headers):
+        return b""
     raw = await read_json_body(request.receive, request.headers, MAX_JSON_BODY)
     if raw and endpoint.method != "GET":
         media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
