@@ -1,5 +1,7 @@
 """``almoner serve`` without the request log of partners, to measure its cost."""
 
+from uuid import UUID
+
 from starlette.types import Scope
 
 from almoner.access.request_recorder import ApiRequestRecorder
@@ -8,7 +10,7 @@ from almoner.platform.observability.telemetry import RequestLogLine
 from bench import baselines
 
 
-def _ignore(_self: ApiRequestRecorder, _scope: Scope, _line: RequestLogLine) -> None:
+def _ignore(_self: ApiRequestRecorder, _scope: Scope, _request_id: UUID, _line: RequestLogLine) -> None:
     """Record nothing."""
 
 

@@ -15,6 +15,7 @@ from almoner.access.keys import store_requests
 from almoner.access.keys.domain import SEARCHED_REQUESTS, ApiRequest
 from almoner.kit.ids import Uuid7Generator, lowest_id_at
 from almoner.platform.database.transactions import Tx
+from almoner.platform.http.edge import format_request_id
 from almoner.platform.observability.telemetry import RequestLogLine
 from tests.support import factories
 from tests.support.client import Client
@@ -92,10 +93,10 @@ async def test_a_request_during_a_write_is_left_for_the_next_one(service: Servic
     recorder, key = service.services.api_requests, uuid4()
 
     def record() -> None:
-        now, request_id = service.clock.now(), f"req_{uuid4().hex}"
-        line = RequestLogLine(now, "request", "GET /v1/categories", 200, 1.0, request_id, "GET")
+        now, request_id = service.clock.now(), uuid4()
+        line = RequestLogLine(now, "request", "GET /v1/categories", 200, 1.0, format_request_id(request_id), "GET")
         line.partner, line.key = tenant.partner.id, key
-        recorder.record_request({}, line)
+        recorder.record_request({}, request_id, line)
 
     async def written() -> int:
         async with service.db.read() as tx:

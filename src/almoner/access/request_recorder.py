@@ -38,7 +38,7 @@ class ApiRequestRecorder:
             registry=telemetry.registry,
         )
 
-    def record_request(self, asgi_scope: Scope, log_line: RequestLogLine) -> None:
+    def record_request(self, asgi_scope: Scope, request_id: UUID, log_line: RequestLogLine) -> None:
         """Record one answered request, if it had an API key."""
         if log_line.partner is None or log_line.key is None:
             return
@@ -48,7 +48,7 @@ class ApiRequestRecorder:
         self._waiting.append(
             ApiRequest(
                 log_line.partner,
-                UUID(log_line.request_id.removeprefix("req_")),
+                request_id,
                 log_line.key,
                 log_line.method,
                 log_line.route.rpartition(" ")[2],

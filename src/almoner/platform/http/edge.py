@@ -35,7 +35,7 @@ _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 class RequestRecorder(Protocol):
     """Stores the requests that partners can read."""
 
-    def record_request(self, scope: Scope, log_line: RequestLogLine) -> None:
+    def record_request(self, scope: Scope, request_id: UUID, log_line: RequestLogLine) -> None:
         """Record one answered request, with or without an API key."""
         ...
 
@@ -79,7 +79,8 @@ class OutermostMiddleware:
             await self._app(scope, receive, send)
             return
         start = perf_counter()
-        scope["almoner.request_id"] = request_id = format_request_id(self._new_id(self._clock.now()))
+        request_uuid = self._new_id(self._clock.now())
+        scope["almoner.request_id"] = request_id = format_request_id(request_uuid)
         status = 500
         started = False
 
@@ -112,7 +113,7 @@ class OutermostMiddleware:
             scope["almoner.error"] = problem.code
             if not started:
                 await self._send_problem(problem, scope, receive, tagged)
-        self._report(scope, request_id, status, perf_counter() - start, failure)
+        self._report(scope, request_uuid, status, perf_counter() - start, failure)
 
     async def _send_problem(self, problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the problem as JSON, or as a page to a browser."""
@@ -184,14 +185,14 @@ class OutermostMiddleware:
             return False
         return any(parsed in network for network in self._proxies)
 
-    def _report(self, scope: Scope, request_id: str, status: int, seconds: float, failure: Exception | None) -> None:
+    def _report(self, scope: Scope, request_id: UUID, status: int, seconds: float, failure: Exception | None) -> None:
         line = RequestLogLine(
             self._clock.real_now(),
             "request",
             route_name(scope),
             status,
             round(seconds * 1000, 2),
-            request_id,
+            scope["almoner.request_id"],
             scope["method"],
         )
         if client := scope.get("client"):
@@ -200,7 +201,7 @@ class OutermostMiddleware:
             line.partner = caller.partner.id
             line.key = caller.key_id
             if self._recorder is not None:
-                self._recorder.record_request(scope, line)
+                self._recorder.record_request(scope, request_id, line)
         for name, value in scope["headers"]:
             if name == b"x-request-id" and _CALLERS_ID.fullmatch(value):
                 line.callers_request_id = value.decode()
@@ -216,10 +217,9 @@ class OutermostMiddleware:
 
 def _drop_escapes_in_cookies(scope: Scope) -> None:
     """Remove backslashes from cookies: none of ours has any, and Python before 3.11.10 unquotes them in square time."""
-    if any(name == b"cookie" and b"\\" in value for name, value in scope["headers"]):
-        scope["headers"] = [
-            (name, value.replace(b"\\", b"") if name == b"cookie" else value) for name, value in scope["headers"]
-        ]
+    for place, (name, value) in enumerate(scope["headers"]):
+        if name == b"cookie" and b"\\" in value:
+            scope["headers"][place] = (name, value.replace(b"\\", b""))
 
 
 def _forwarded_protocols(scope: Scope) -> set[str]:
