@@ -1,6 +1,6 @@
 """The ASGI application: the edge, the API under /v1, SCIM, the hosted pages, probes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -46,13 +46,14 @@ class _PathDispatcher:
         self._scim = scim
         self._pages = pages
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "http" and (scope["path"].startswith("/v1/") or scope["path"] == "/v1"):
-            await self._api(scope, receive, send)
-            return
+            return self._api(scope, receive, send)
         if scope["type"] == "http" and (scope["path"].startswith(SCIM + "/") or scope["path"] == SCIM):
-            await self._scim(scope, receive, send)
-            return
+            return self._scim(scope, receive, send)
+        return self._show_page(scope, receive, send)
+
+    async def _show_page(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["app"] = self  # lets the router raise what it would otherwise answer as plain text
         try:
             await self._pages(scope, receive, send)

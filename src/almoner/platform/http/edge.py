@@ -2,7 +2,7 @@
 
 import re
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from ipaddress import IPv4Network, IPv6Network
 from time import perf_counter
 from typing import Protocol
@@ -84,7 +84,7 @@ class OutermostMiddleware:
         status = 500
         started = False
 
-        async def tagged(message: Message) -> None:
+        def tagged(message: Message) -> Awaitable[None]:
             nonlocal status, started
             if message["type"] == "http.response.start":
                 started = True
@@ -93,9 +93,8 @@ class OutermostMiddleware:
                 if self._drain.begun:
                     message["headers"].append((b"connection", b"close"))
             elif len(message.get("body", b"")) > _PIECE:
-                await _send_in_pieces(message, send)
-                return
-            await send(message)
+                return _send_in_pieces(message, send)
+            return send(message)
 
         failure: Exception | None = None
         try:

@@ -1,6 +1,7 @@
 """Runs declared endpoints: routing, key, scope, rate limit, size, idempotency and validation (settled 3)."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -48,7 +49,7 @@ from almoner.platform.http.replies import (
 )
 from almoner.platform.http.requests import ApiRequest, read_body, validate_request_returning_fingerprint_source
 from almoner.platform.http.upload_intake import UploadIntake
-from almoner.platform.http.uploads import ReceivedUpload, UploadedFile
+from almoner.platform.http.uploads import ReceivedUpload
 from almoner.platform.http.wire import ResponseRecord, redact_personal_fields
 from almoner.platform.idempotency import IdempotencyClaim
 from almoner.platform.observability.failures import CONNECTION_ERRORS
@@ -140,16 +141,12 @@ class ApiApplication:
             extra.extend(CORS)
         if bound.endpoint.deprecation:
             extra.extend(deprecation_headers(bound.endpoint.deprecation))
-        return await self._run(request, bound, values)
-
-    async def _run(self, request: ApiRequest, bound: BoundEndpoint, values: list[str]) -> Reply:
         await self._admit(request, bound)
         raw = await read_body(request, bound.endpoint)
-        try:
+        if isinstance(raw, bytes):
             return await self._validate_and_call(request, bound, values, raw)
-        finally:
-            if isinstance(raw, ReceivedUpload):
-                raw.close()
+        with closing(raw):
+            return await self._validate_and_call(request, bound, values, raw)
 
     async def _validate_and_call(
         self, request: ApiRequest, bound: BoundEndpoint, values: list[str], raw: bytes | ReceivedUpload
@@ -173,6 +170,7 @@ class ApiApplication:
         claim = None
         if endpoint.method == "POST" and caller is not None:
             claim = _claim_of(vault, caller, key, route, payload() if key else None)
+        run = self._run_in_transaction if endpoint.upload is None else self._receive_file_and_run
         for attempt in (1, 2):
             call = ApiCall(
                 self._db,
@@ -187,15 +185,9 @@ class ApiApplication:
                 request.precondition,
             )
             try:
-                return await self._perform(call, bound, values, arguments)
+                return await run(call, bound, values, arguments)
             except idempotency.StoredResponseExists as replayed:
-                if endpoint.shows_secret:
-                    async with self._db.write() as call.open_tx:
-                        await audit.insert_entry(
-                            call.open_tx, call_audit.build_audit_row(call, values, RawResponse(replayed.body))
-                        )
-                status = 204 if endpoint.empty_status == 204 else 200
-                return Reply(status, replayed.body, [(b"idempotent-replayed", b"true")])
+                return await self._replay(call, values, replayed.body)
             except asyncpg.UniqueViolationError as error:
                 if attempt == 2 or claim is None or claim.key_hash is None or not idempotency.is_claim_conflict(error):
                     raise
@@ -203,14 +195,22 @@ class ApiApplication:
                     await idempotency.delete_expired_response(tx, claim.partner.id, claim.key_hash)
         raise AssertionError("unreachable")
 
-    async def _perform(
+    async def _replay(self, call: ApiCall, values: Sequence[str], body: bytes) -> Reply:
+        """The stored response of an earlier call; one that shows a secret is audited again."""
+        if call.endpoint.shows_secret:
+            async with self._db.write() as call.open_tx:
+                await audit.insert_entry(call.open_tx, call_audit.build_audit_row(call, values, RawResponse(body)))
+        status = 204 if call.endpoint.empty_status == 204 else 200
+        return Reply(status, body, [(b"idempotent-replayed", b"true")])
+
+    async def _receive_file_and_run(
         self, call: ApiCall, bound: BoundEndpoint, values: Sequence[str], arguments: dict[str, Any]
     ) -> Reply:
-        upload, uploaded = call.endpoint.upload, arguments.get("upload")
-        if upload is None or not isinstance(uploaded, UploadedFile):
-            return await self._run_in_transaction(call, bound, values, arguments)
         assert self._intake is not None
-        async with self._intake.receive_file(call.idempotency_claim, uploaded, upload) as taken:
+        assert call.endpoint.upload is not None
+        async with self._intake.receive_file(
+            call.idempotency_claim, arguments["upload"], call.endpoint.upload
+        ) as taken:
             return await self._run_in_transaction(call, bound, values, {**arguments, "upload": taken})
 
     async def _run_in_transaction(
