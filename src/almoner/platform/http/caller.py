@@ -7,6 +7,7 @@ from typing import Protocol
 from uuid import UUID
 
 from almoner.kit.rates import RequestRate
+from almoner.kit.records import statically_frozen_dataclass
 from almoner.platform.database.transactions import Partner
 
 
@@ -61,7 +62,7 @@ NAMED_ONLY = frozenset({"sandbox_clock", "scim_api", PERSONAL})
 """Scopes that ``*`` does not include (settled 2, 9 and 11)."""
 
 
-@dataclass(frozen=True, slots=True)
+@statically_frozen_dataclass
 class RateLimitState:
     """The state of a rate limit, for the response headers: quota, window, remaining calls and reset."""
 
