@@ -228,8 +228,9 @@ def _series_response(ids: RecordIdCodec, donation: Donation) -> DonationSeriesRe
 def donation_response(tx: Tx, donation: Donation) -> DonationResponse:
     """The API representation of a donation."""
     ids, settlement, shown, refunded = tx.ids, donation.settlement, donation.donor_shown, donation.refunded
-    names = (donation.first_name, donation.last_name) if shown else (None, None)
-    first_name, last_name = (name if name or not any(names) else "" for name in names)  # the one that there is
+    first_name, last_name = (donation.first_name, donation.last_name) if shown else (None, None)
+    if first_name or last_name:
+        first_name, last_name = first_name or "", last_name or ""
     return DonationResponse(
         id=ids.encode("donation", donation.id),
         user_id=ids.encode_or_none("user", donation.user_id),
