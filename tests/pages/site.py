@@ -157,6 +157,7 @@ async def findings(page: Page) -> list[str]:
     Rules that found nothing on a page of the same shape in this process are not asked again, nor those of colours where
     each look of the page was judged before: ``shape.js`` says what makes two pages differ.
     """
+    await page.wait_for_load_state()  # a click waits for the first byte of the next page alone
     told = await page.evaluate(SHAPE)
     shape, looks = _digest(told["shape"]), {_digest(look) for look in told["looks"]}
     known, judged = shape in _fine and not every_page, looks <= _looks and not every_page

@@ -60,6 +60,7 @@ async def test_a_statement_is_booked_and_a_line_dismissed_by_keyboard(site: Site
         await page.get_by_role("button", name="Dismiss line").focus()
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("status").filter(has_text="Dismissed.")).to_be_visible()
+        await page.wait_for_load_state()  # the keys are a script's
         await page.keyboard.press("n")
         await expect(page.get_by_role("heading", name="Possible match")).to_be_visible()
     assert site.complaints == []

@@ -204,6 +204,7 @@ async def test_single_letters_move_and_never_act_and_can_be_switched_off(site: S
         await page.keyboard.press("k")
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("heading", name="$25.00")).to_be_visible()
+        await page.wait_for_load_state()  # the keys are a script's
         await page.keyboard.press("/")
         await page.keyboard.type("g?")  # in a field they are letters
         await expect(page.get_by_label("Search everything")).to_have_value("g?")

@@ -44,6 +44,7 @@ async def test_a_newcomer_makes_a_link_prints_its_code_and_gives_monthly(site: S
             await keyboard.press(page.get_by_role("link", name="Download QR code (SVG)"))
         code = await (await printed.value).path()
         assert code.read_bytes().startswith(b"<?xml")
+        await page.wait_for_load_state()
         assert await page.locator("img.qr").evaluate("image => image.complete && image.naturalWidth > 0")
         await page.emulate_media(media="print")
         await expect(page.locator("img.qr")).to_be_visible()

@@ -99,7 +99,7 @@ async def test_the_only_owner_is_told_why_the_role_stays(site: Site) -> None:
         await page.get_by_role("button", name="Save roles").click()
         await expect(page.get_by_role("alert")).to_contain_text("This is the only active owner")
         await page.get_by_role("alert").get_by_role("link").click()
-        assert page.url.endswith("#roles")
+        await page.wait_for_url("**#roles")
         await is_fine(page)
 
 
@@ -147,6 +147,8 @@ async def test_a_secret_is_shown_after_a_proof_and_once(site: Site) -> None:
         assert secret.startswith("sk_sandbox_")
         await is_fine(page)
         await page.get_by_role("link", name="I have copied the key").click()
+        await expect(page.get_by_role("link", name=f"Rotate or revoke The shop ...{secret[-4:]}")).to_be_visible()
+        await page.wait_for_load_state()
         assert secret not in await page.content()
         await is_fine(page)
         await page.get_by_role("link", name=f"Rotate or revoke The shop ...{secret[-4:]}").click()
