@@ -374,6 +374,11 @@ def _build_upload_checks(
     return checker, UploadIntake(db, checker, blobs, scans=not settings.skips_virus_scan)
 
 
+def _build_dependency_monitor(settings: Settings, db: Database, telemetry: Telemetry) -> DependencyMonitor:
+    probes = deployment_probes.build_external_probes(settings, db.deployment.clock)
+    return DependencyMonitor(probes, db.deployment, telemetry)
+
+
 def _build_disk_watch(settings: Settings, db: Database, telemetry: Telemetry) -> DiskSpaceMonitor:
     folders = postgres.possible_cluster_folders(settings.data_dir)
     watch = DiskSpaceMonitor(db.disk, folders, settings.disk_reserve_bytes, db.deployment.clock, telemetry)
@@ -435,11 +440,8 @@ async def build_services(
     telemetry, catalogues, screener = telemetry or Telemetry(), catalogues or TranslationCatalogues(), Screener()
     db = await _open_database(settings, clock, tracing := _build_tracing(settings, clock))
     watch, blobs = await _build_document_storage(settings, db, telemetry)
-    limiter, waiters, rules = (
-        RateLimiter(),
-        EventLongPollWaiters(db),
-        DisbursementRules(settings.disbursement_min_donations),
-    )
+    limiter, waiters = RateLimiter(), EventLongPollWaiters(db)
+    rules = DisbursementRules(settings.disbursement_min_donations)
     guard = KeyGuard(db, clock, limiter, _limits(settings))
     outbound = _build_outbound(db, tracing)
     provider, provider_app = build_provider(settings, db, outbound, telemetry, catalogues)
@@ -450,7 +452,6 @@ async def build_services(
     tasks = _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs, jobs_api, screener)
     background = BackgroundWorker(db, _traced(tracing, tasks), telemetry)
     routes = [*routes, *_sandbox_tools(settings, payment_context, rules, background, clock, catalogues)]
-    api = ApiApplication(db, guard, routes, intake)
     services = Services(
         settings,
         clock,
@@ -468,14 +469,12 @@ async def build_services(
         waiters,
         provider,
         provider_app,
-        api,
+        ApiApplication(db, guard, routes, intake),
         routes=routes,
         checks=readiness.readiness_checks(db, migrations.STATE_QUERY, _schema_refusal),
         events=EVENT_TYPES,
         tracing=tracing,
-        dependency_monitor=DependencyMonitor(
-            deployment_probes.build_external_probes(settings, clock), db.deployment, telemetry
-        ),
+        dependency_monitor=_build_dependency_monitor(settings, db, telemetry),
         api_requests=ApiRequestRecorder(db, telemetry),
     )
     return _with_pages(services, catalogues, blobs, payment_context, rules, screener) if serves_pages else services
