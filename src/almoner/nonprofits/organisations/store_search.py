@@ -358,7 +358,7 @@ async def load_similar_words_by_word(
     rows = await tx.fetch(
         f"""
         select asked.word as asked, known.word, known.n
-        from unnest($1::text[]) asked (word)
+        from unnest((select $1::text[])) asked (word)
         cross join lateral (
             select word, occurrences as n from organisation_search_term
             where deletion_variants(word) && deletion_variants(asked.word) and occurrences > 0
@@ -366,14 +366,14 @@ async def load_similar_words_by_word(
         ) known
         union
         select asked.word, known.word, known.n
-        from unnest($2::text[]) asked (word)
+        from unnest((select $2::text[])) asked (word)
         cross join lateral (
             select word, occurrences as n from organisation_search_term where word % asked.word and occurrences > 0
             order by similarity(word, asked.word) desc, occurrences desc, word limit {_BY_TRIGRAMS}
         ) known
         union
         select asked.word, known.word, known.n
-        from unnest($2::text[], $3::text[]) asked (word, parts)
+        from unnest((select $2::text[]), (select $3::text[])) asked (word, parts)
         cross join lateral (
             select word, occurrences as n from organisation_search_term
             where deletion_variants(word) && string_to_array(asked.parts, ' ') and occurrences > 0
