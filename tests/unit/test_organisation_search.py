@@ -340,6 +340,16 @@ def test_a_place_that_is_typed_counts_for_the_body_that_is_there() -> None:
     assert (placed.found_by, placed.similarity, placed.has_words_as_typed) == ("place", 100, True)
 
 
+def test_a_word_of_name_and_place_counts_for_the_place_if_it_is_typed_twice() -> None:
+    here = candidate(2, "washington bach consort", place="washington dc dc 20036", tier=4)
+    there = candidate(1, "washington bach consort", place="jericho vt 05465", tier=4)
+    assert order("washington bach consort washington dc", there, here) == [2, 1]
+    (placed,) = ResultRanker(SearchQuery.parse("washington bach consort washington dc")).rank_candidates([here])
+    assert placed.similarity == 100
+    (without,) = ResultRanker(SearchQuery.parse("washington bach consort")).rank_candidates([here])
+    assert (without.found_by, without.similarity) == ("words", 100)
+
+
 def test_a_state_that_is_typed_beside_a_name_is_found_by_its_code() -> None:
     heard = WordSuggestions({"food": 9, "bank": 8, "wyoming": 2, "wy": 5, "york": 3, "ny": 7})
     *_, wyoming = spelling.build_query_terms(SearchQuery.parse("food bank wyoming"), heard)

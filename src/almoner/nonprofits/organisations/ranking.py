@@ -155,7 +155,10 @@ class ResultRanker:
             if not {*other} <= {*place}:  # a second line that is only a place is no name
                 similarity = max(similarity, name_similarity(asked, _core_name(other)))
             reported = name + other
-        here = [word for word in place if word in query.words and word not in reported]
+        here: list[str] = []
+        for word in place:  # as often as it is typed beside the name: Washington Club washington
+            if word in query.words and query.words.count(word) > reported.count(word) + here.count(word):
+                here.append(word)
         here += [
             word for word, code in query.state_codes_by_word.items() if code in place and word not in (*reported, *here)
         ]
