@@ -51,8 +51,8 @@ class ActionPage:
 
     ``back``: the path below ``/operator`` to return to. ``sentences``: explain what will happen, and who is affected.
     ``mails``: the heading and content of each email that will be sent. ``preview``: the label of a button that shows a
-    preview and changes nothing. ``closed``: the reason why the action is not available. If set, the page has no form,
-    and a form that was opened before is refused.
+    preview and changes nothing. ``closed``: the reason why the action is not available, or None. If set, the page has
+    no form, and a form that was opened before is refused.
     ``remedy``: a button that makes the action available, as its label and the value that it posts to ``back``.
     """
 
@@ -65,7 +65,7 @@ class ActionPage:
     facts: Sequence[LabelledValue] = ()
     mails: Sequence[tuple[str, Markup]] = ()
     preview: str = ""
-    closed: str = ""
+    closed: str | None = None
     remedy: tuple[str, str] | None = None
 
 

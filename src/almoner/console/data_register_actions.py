@@ -50,7 +50,7 @@ class RegisterActions:
                     ),
                     "Files that look damaged are quarantined, and administrators get an email.",
                 ],
-                closed=""
+                closed=None
                 if source.every
                 else "This source has no refresh schedule. To add a schedule, set ALMONER_REGISTER_SCHEDULE.",
             )

@@ -93,7 +93,7 @@ class WatchlistPages:
                     ),
                     "If the list looks damaged, the import is rejected and administrators get an email.",
                 ],
-                closed=""
+                closed=None
                 if planned
                 else "This watchlist has no refresh schedule. To add a schedule, set ALMONER_WATCHLIST_SCHEDULE.",
             )
@@ -123,7 +123,7 @@ class WatchlistPages:
                     "Past decisions about matches still apply. To use the watchlist again, import a new version.",
                     "For a category that no other list covers, screening can no longer return the result “clear”.",
                 ],
-                closed="" if version.load.entries else "This watchlist has been retired.",
+                closed=None if version.load.entries else "This watchlist has been retired.",
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:

@@ -225,8 +225,8 @@ def _status(entered_values: Mapping[str, str]) -> IncidentStatus:
     return next(status for status in OPEN_STATUSES if status == entered_values["status"])
 
 
-def _closed(found: Incident) -> str:
-    return "The incident has been resolved." if found.resolved_at else ""
+def _closed(found: Incident) -> str | None:
+    return "The incident has been resolved." if found.resolved_at else None
 
 
 async def _find(tx: Tx, incident_id: UUID) -> Incident:

@@ -146,7 +146,7 @@ class FailedJobPages:
                         "kind", "Kind", "choice", choices=[(one, f"{one} ({count:,})") for one, count in counts.items()]
                     )
                 ],
-                closed="" if counts else "There are no failed jobs to retry.",
+                closed=None if counts else "There are no failed jobs to retry.",
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:

@@ -66,7 +66,7 @@ class PeriodicJobPages:
                     "A background worker runs the job within seconds. The job processes only items that are due now.",
                     "A failed job is also retried automatically every 5 seconds.",
                 ],
-                closed="" if waits else "This job has no work to do.",
+                closed=None if waits else "This job has no work to do.",
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:

@@ -377,7 +377,7 @@ class PaymentFilePages:
                     maxlength=10,
                 ),
             ),
-            closed=""
+            closed=None
             if own
             else "No bank accounts are configured for payments. Ask an administrator to set ALMONER_BANK_ACCOUNTS.",
         )
@@ -438,7 +438,7 @@ class PaymentFilePages:
             ),
             fields=[_AGAIN] if earlier else [],
             facts=await _facts(tx, file),
-            closed="" if file.status == "released" else f"The file is {file.status}: it must be released first.",
+            closed=None if file.status == "released" else f"The file is {file.status}: it must be released first.",
         )
 
     async def _write(self, visitor: SignedInRequest, values: Mapping[str, str]) -> DownloadedFile:

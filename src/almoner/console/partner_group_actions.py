@@ -106,7 +106,7 @@ def _remove_provider(context: ConsoleContext) -> ConsoleAction:
                 f"{await describe_partner_owners(tx, account)} can set SSO up again, with a new client secret.",
             ],
             facts=identity_provider_facts(provider, sso.redirect_uri(tx, Partner(account.id))) if provider else [],
-            closed="" if provider else "SSO is not set up for this partner.",
+            closed=None if provider else "SSO is not set up for this partner.",
         )
 
     async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:

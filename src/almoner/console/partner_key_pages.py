@@ -156,7 +156,7 @@ class PartnerKeyPages:
                         "get an email."
                     ),
                 ],
-                closed="This key has been revoked." if key.revoked_at else "",
+                closed="This key has been revoked." if key.revoked_at else None,
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:

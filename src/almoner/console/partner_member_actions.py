@@ -144,20 +144,22 @@ def _detail_fields(one: MembershipState) -> list[ActionField]:
     ]
 
 
-async def _deactivation_refusal_reason(_tx: Tx, one: MembershipState) -> str:
-    """The reason why the member cannot be deactivated, or an empty string."""
-    return "" if one.person.active else "This member is deactivated."
+async def _deactivation_refusal_reason(_tx: Tx, one: MembershipState) -> str | None:
+    """The reason why the member cannot be deactivated, or None."""
+    return None if one.person.active else "This member is deactivated."
 
 
-async def _activation_refusal_reason(_tx: Tx, one: MembershipState) -> str:
-    """The reason why the member cannot be reactivated, or an empty string."""
-    return "This member is active." if one.person.active else ""
+async def _activation_refusal_reason(_tx: Tx, one: MembershipState) -> str | None:
+    """The reason why the member cannot be reactivated, or None."""
+    return "This member is active." if one.person.active else None
 
 
-async def _unlinkable_reason(tx: Tx, one: MembershipState) -> str:
-    """The reason why the member cannot be unlinked from SSO, or an empty string."""
+async def _unlinkable_reason(tx: Tx, one: MembershipState) -> str | None:
+    """The reason why the member cannot be unlinked from SSO, or None."""
     return (
-        "" if await identities.list_linked_accounts(tx, one.person) else "This member is not linked to an SSO provider."
+        None
+        if await identities.list_linked_accounts(tx, one.person)
+        else "This member is not linked to an SSO provider."
     )
 
 
@@ -205,7 +207,7 @@ def _of_member(
     change: Change,
     *,
     fields: Callable[[MembershipState], list[ActionField]] = lambda _: [],
-    closed: Callable[[Tx, MembershipState], Awaitable[str]] | None = None,
+    closed: Callable[[Tx, MembershipState], Awaitable[str | None]] | None = None,
 ) -> ConsoleAction:
     async def describe(tx: Tx, visitor: SignedInRequest) -> ActionPage:
         account, one = await get_partner_from_url(tx, visitor), await get_member_from_url(tx, visitor)
@@ -217,7 +219,7 @@ def _of_member(
             account.name,
             [who, *sentences],
             fields=fields(one),
-            closed=await closed(tx, one) if closed else "",
+            closed=await closed(tx, one) if closed else None,
         )
 
     async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:

@@ -161,7 +161,7 @@ class ConfirmationPages:
                     value=language_of_country(organisation.country_code),
                 ),
             ),
-            closed="" if _is_confirmable(one) else "There is nothing for the nonprofit to confirm.",
+            closed=None if _is_confirmable(one) else "There is nothing for the nonprofit to confirm.",
         )
 
     async def _perform(self, tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:

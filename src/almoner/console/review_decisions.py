@@ -157,8 +157,8 @@ def add_claim_button(page: ActionPage, view: ReviewDetails, operator_id: str) ->
     return replace(page, closed=closed, remedy=remedy if closed == _UNCLAIMED else None)
 
 
-def _closed_reason(view: ReviewDetails, by: str) -> str:
-    """The reason why the operator cannot decide the case now, or an empty string.
+def _closed_reason(view: ReviewDetails, by: str) -> str | None:
+    """The reason why the operator cannot decide the case now, or None.
 
     The service checks this again when the operator submits a decision.
     """
@@ -170,7 +170,7 @@ def _closed_reason(view: ReviewDetails, by: str) -> str:
         return "Another reviewer has claimed this case."
     if view.claimed_by is None and view.history.current_open_review.claimed_by != by:
         return _UNCLAIMED
-    return ""
+    return None
 
 
 def render_email_preview(email: Mail) -> Markup:

@@ -140,10 +140,10 @@ class Organisation:
         return can_receive_donations(self.types, active=self.active)
 
     @property
-    def donation_refusal_reason(self) -> str:
-        """Why it cannot receive donations; empty if it can."""
+    def donation_refusal_reason(self) -> str | None:
+        """Why it cannot receive donations; None if it can."""
         if self.accepts_donations:
-            return ""
+            return None
         if not self.active:
             return f"the organisation is not active ({self.inactive_reason})"
         kinds = " and ".join(self.types) or "neither a nonprofit nor a social impact organisation"

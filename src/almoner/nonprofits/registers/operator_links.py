@@ -52,15 +52,15 @@ async def separate_records(tx: Tx, one: Organisation, other: Organisation) -> No
     await _apply(tx, one, other, [])
 
 
-def merge_refusal_reason(one: Organisation, other: Organisation) -> str:
-    """Why the two cannot be one organisation; empty if they can."""
+def merge_refusal_reason(one: Organisation, other: Organisation) -> str | None:
+    """Why the two cannot be one organisation; None if they can."""
     if one.id == other.id:
         return "Choose two different records."
     if one.partner_id or other.partner_id:
         return "Publish the organisation first."
     if one.registry_id == other.registry_id:
         return "Two numbers of one registry are two organisations."
-    return ""
+    return None
 
 
 async def _apply(tx: Tx, one: Organisation, other: Organisation, links: list[RegisterLink]) -> None:

@@ -24,10 +24,10 @@ class OrganisationRecordPair:
     are_merged: bool
     are_merged_by_operators: bool
 
-    def refusal_reason(self, decision: PairDecision) -> str:
-        """Why the records cannot be merged or separated. Empty if they can."""
+    def refusal_reason(self, decision: PairDecision) -> str | None:
+        """Why the records cannot be merged or separated; None if they can."""
         if decision == "separate":
-            return "" if self.are_merged_by_operators else "Operators have not merged these records."
+            return None if self.are_merged_by_operators else "Operators have not merged these records."
         return "They are merged." if self.are_merged else operator_links.merge_refusal_reason(self.one, self.other)
 
     @property

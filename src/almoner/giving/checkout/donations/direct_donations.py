@@ -96,7 +96,7 @@ async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation:
 
 def _ensure_accepted(currency: str, settles: tuple[str, ...], organisation: Organisation) -> None:
     if not organisation.donation_currencies:
-        raise domain.CannotAcceptDonations(organisation.donation_refusal_reason)
+        raise domain.CannotAcceptDonations(organisation.donation_refusal_reason or "")
     domain.ensure_partner_settles_in_currency(currency, settles)
     domain.ensure_organisation_receives_currency(currency, organisation.donation_currencies)
 
