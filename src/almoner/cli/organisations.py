@@ -85,17 +85,17 @@ async def brand_organisation(
         if organisation_id is None:
             raise NotFound
         if clear:
-            primary_id, shown = await branding.reset_branding_of_primary_record(tx, organisation_id)
+            branded = await branding.reset_branding_of_primary_record(tx, organisation_id)
         else:
             made = None if pictures is None else [await _image(file, branding_domain.IMAGE_SIDE) for file in pictures]
             sign = None if emblem is None else await _image(emblem, branding_domain.LOGO_SIDE)
             change = BrandingChange(name, description, sign, made, colour)
-            primary_id, shown = await branding.update_branding_of_primary_record(tx, organisation_id, change)
+            branded = await branding.update_branding_of_primary_record(tx, organisation_id, change)
     except NotFound:
         raise typer.BadParameter(f"there is no organisation {organisation}") from None
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    own = tx.ids.encode("organisation", primary_id)
+    own, shown = tx.ids.encode("organisation", branded.primary_record_id), branded.overrides
     await caller.record_audit_entry(tx, DEPLOYMENT, "organisation.branded", own, cleared=clear)
     return (
         f"{own}  name {shown.display_name or '-'}  description {'yes' if shown.description else '-'}  "

@@ -210,9 +210,12 @@ async def show_status(tx: Tx) -> list[Part]:
     )  # fmt: skip
     parts: list[Part] = [Table(titles, [_status_row(one, tx.now) for one in sources])]
     for one in sources:
-        for load_id, at, reasons in one.quarantined_imports:
-            parts.append(f"In quarantine since {iso_timestamp(at)}: {tx.ids.encode(_LOAD, load_id)} of {one.source}")
-            parts += [f"  - {reason}" for reason in reasons]
+        for quarantined in one.quarantined_imports:
+            import_name = tx.ids.encode(_LOAD, quarantined.import_id)
+            parts.append(
+                f"In quarantine since {iso_timestamp(quarantined.quarantined_at)}: {import_name} of {one.source}"
+            )
+            parts += [f"  - {reason}" for reason in quarantined.reasons]
     if any(one.quarantined_imports for one in sources):
         parts.append(
             "Download these files again and import them. If the files are correct although they look damaged, use "
@@ -258,7 +261,7 @@ async def show_difference(
         after = await registers.resolve_import(tx, source, _load_id_or_date(tx, new))
         own = REGISTER_SOURCES.get(before.source)
         ignored = own.ignored_columns if own else await registers.list_ignored_columns(tx, before.source)
-        difference, different = await registers.compare_imports(tx, before, after, ignored, rows)
+        difference, differing_numbers = await registers.compare_imports(tx, before, after, ignored, rows)
     counts = (
         ("added", difference.added),
         ("removed", difference.removed),
@@ -273,8 +276,8 @@ async def show_difference(
     ]
     if difference.columns:
         parts.append(Table(("column", "numbers"), list(difference.columns.items())))
-    if different:
-        parts.append(Table(("number", "change", "from", "to", "name"), [_different(row) for row in different]))
+    if differing_numbers:
+        parts.append(Table(("number", "change", "from", "to", "name"), [_different(row) for row in differing_numbers]))
     return parts
 
 

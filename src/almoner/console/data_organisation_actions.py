@@ -112,12 +112,12 @@ class OrganisationActions:
                 change = BrandingChange(
                     entered_values["name"], entered_values["description"], colour=entered_values["colour"] or None
                 )
-                _, shown = await branding.update_branding_of_primary_record(tx, one.id, change)
+                branded = await branding.update_branding_of_primary_record(tx, one.id, change)
             except branding_domain.InvalidBranding as error:
                 raise IncorrectParams(f"{'name' if 'the name' in str(error) else 'description'}: {error}") from None
             except ValueError as error:
                 raise IncorrectParams(f"colour: {error}") from None
-            if shown == own:
+            if branded.overrides == own:
                 return f"{organisation_path(tx, one.id)}?done=branded"
             return await self._branded(tx, visitor, one.id, cleared=False)
 
@@ -137,7 +137,7 @@ class OrganisationActions:
                     "The name and description from the register are used instead.",
                 ],
                 closed=_unpublished_reason(one)
-                or ("This organisation has no branding." if own == branding_domain.BrandingOverrides() else ""),
+                or ("This organisation has no branding." if own == branding_domain.BrandingOverrides() else None),
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
@@ -173,7 +173,7 @@ class OrganisationActions:
                     LabelledValue("Registry number", f"{one.registry_code} {one.registry_number}"),
                     LabelledValue("Websites that the partner entered", " ".join(one.websites) or None),
                 ],
-                closed="" if one.partner_id else "This organisation is published.",
+                closed=None if one.partner_id else "This organisation is published.",
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
@@ -244,7 +244,7 @@ class OrganisationActions:
                     "Donation sessions are not affected, and nobody is notified.",
                 ],
                 fields=[ActionField("note", "Reason", "area", maxlength=giving_links.MAX_REASON)],
-                closed=_unpublished_reason(one) or ("This organisation has opted out already." if opted_out else ""),
+                closed=_unpublished_reason(one) or ("This organisation has opted out already." if opted_out else None),
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
@@ -268,7 +268,7 @@ class OrganisationActions:
                 one.effective_display_name,
                 ["Giving links can offer this organisation again."],
                 facts=[LabelledValue("Reason why they were stopped", opt_out.reason if opt_out else None)],
-                closed="" if opt_out else "This organisation has not opted out of giving links.",
+                closed=None if opt_out else "This organisation has not opted out of giving links.",
             )
 
         async def perform(tx: Tx, visitor: SignedInRequest, _entered_values: Mapping[str, str]) -> str:
@@ -317,5 +317,5 @@ class OrganisationActions:
         return await organisations.get_for_operators(tx, self._context.parse_id(ID, name))
 
 
-def _unpublished_reason(one: Organisation) -> str:
-    return "Publish the organisation first." if one.partner_id else ""
+def _unpublished_reason(one: Organisation) -> str | None:
+    return "Publish the organisation first." if one.partner_id else None

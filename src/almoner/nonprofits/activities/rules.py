@@ -8,14 +8,29 @@ Every rule has a name that states its basis, so that partners can look it up: ``
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from almoner.nonprofits.activities import domain
 from almoner.nonprofits.activities.domain import NO_TAGS, AssignedTags, build_assigned_tags, load_data_file
 from almoner.nonprofits.registers.domain import RegisterEntry
 
-SubTagRules = tuple[tuple[str, str], ...]
-"""Pairs of a sub-tag's code and the rule that assigned it, the most certain first."""
+
+class AssignedSubTag(NamedTuple):
+    """A sub-tag's code, and the rule that assigned it."""
+
+    sub_tag_code: str
+    rule: str
+
+
+class NteeClassification(NamedTuple):
+    """The sub-tags of an NTEE code, and the rule that assigned them."""
+
+    sub_tag_codes: list[str]
+    rule: str
+
+
+SubTagRules = tuple[AssignedSubTag, ...]
+"""The assigned sub-tags, the most certain first."""
 _Table = Mapping[str, list[str]]
 
 _MAPPINGS: Final = load_data_file("mappings.json")
@@ -50,15 +65,15 @@ _NAMES: Final = _name_phrases()
 _PLAIN: Final = {ord(mark): " " for mark in '!"#$%&()*+,-./:;<=>?@[\\]^_{|}~'} | {ord(mark): "" for mark in "'`\u2019"}
 
 
-def classify_ntee_code(ntee_code: str) -> tuple[list[str], str]:
-    """The sub-tags of an NTEE code, and the rule's name."""
+def classify_ntee_code(ntee_code: str) -> NteeClassification:
+    """The sub-tags of an NTEE code."""
     short = ntee_code[:_CODE_LENGTH]
     if (found := NTEE.get(short)) is not None:
-        return found, f"ntee:{short}"
+        return NteeClassification(found, f"ntee:{short}")
     decile = short[:2] + "0"
     if len(short) > 1 and (found := NTEE.get(decile)) is not None:
-        return found, f"ntee:{short[:2]}* ({short} unknown)"
-    return NTEE_LETTERS.get(short[:1], []), f"ntee:{short[:1]}* ({short} unknown)"
+        return NteeClassification(found, f"ntee:{short[:2]}* ({short} unknown)")
+    return NteeClassification(NTEE_LETTERS.get(short[:1], []), f"ntee:{short[:1]}* ({short} unknown)")
 
 
 @lru_cache(maxsize=65536)
@@ -67,7 +82,7 @@ def _tags_of_irs_codes(
 ) -> AssignedTags | tuple[SubTagRules, SubTagRules]:
     """The tags from the codes of one body.
 
-    If NTEE gives none: two lists of pairs, the second for bodies without any other basis. The first digit of
+    If NTEE gives none: two lists of sub-tags, the second for bodies without any other basis. The first digit of
     CLASSIFICATION is why a body is exempt. The others are further boxes that it ticked, three in four of which do not
     match its activities (docs/evidence/activities.md).
     """
@@ -75,24 +90,28 @@ def _tags_of_irs_codes(
         codes, rule = classify_ntee_code(ntee)
         if codes:
             return build_assigned_tags(dict.fromkeys(codes, rule))
-    given = [(code, f"foundation:{foundation}") for code in _FOUNDATION.get(foundation, ())]
+    given = [AssignedSubTag(code, f"foundation:{foundation}") for code in _FOUNDATION.get(foundation, ())]
     digits = [(digit, _CLASSIFICATION.get(f"{subsection}:{digit}", [])) for digit in classification]
-    given += [(code, f"classification:{subsection}:{digit}") for digit, codes in digits[:1] for code in codes]
-    given += [(code, f"subsection:{subsection}") for code in _SUBSECTION.get(subsection, ())]
+    given += [
+        AssignedSubTag(code, f"classification:{subsection}:{digit}") for digit, codes in digits[:1] for code in codes
+    ]
+    given += [AssignedSubTag(code, f"subsection:{subsection}") for code in _SUBSECTION.get(subsection, ())]
     further = [
-        (code, f"classification:{subsection}:{digit} (further)") for digit, codes in digits[1:] for code in codes
+        AssignedSubTag(code, f"classification:{subsection}:{digit} (further)")
+        for digit, codes in digits[1:]
+        for code in codes
     ]
     return tuple(given), tuple(further)
 
 
-def classify_organisation_name(organisation_name: str) -> Iterator[tuple[str, str]]:
-    """The sub-tags from words in a name, each with its rule."""
+def classify_organisation_name(organisation_name: str) -> Iterator[AssignedSubTag]:
+    """The sub-tags from words in a name."""
     words = organisation_name.lower().translate(_PLAIN).split()
     for place, word in enumerate(words):
         for rest, phrase, codes in _NAMES.get(word, ()):
             if not rest or tuple(words[place + 1 : place + 1 + len(rest)]) == rest:
                 for code in codes:
-                    yield code, f"name:{phrase}"
+                    yield AssignedSubTag(code, f"name:{phrase}")
 
 
 @lru_cache(maxsize=65536)
@@ -134,7 +153,7 @@ class _LabelTagger:
         folded = {_folded(label) for label in stated}
         of_some = not folded >= _EVERY_GENDER
         return tuple(
-            (code, f"{self._prefix}:{' '.join(label.split())}")
+            AssignedSubTag(code, f"{self._prefix}:{' '.join(label.split())}")
             for label in stated
             if of_some or _folded(label) not in _EVERY_GENDER
             for code in self._table.get(_folded(label), ())

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 from uuid import UUID
 
 from almoner.nonprofits.branding import domain, store
@@ -25,10 +26,17 @@ class BrandingChange:
     colour: str | None = None
 
 
+class PrimaryRecordBranding(NamedTuple):
+    """The branding of a primary record after a change."""
+
+    primary_record_id: UUID
+    overrides: BrandingOverrides
+
+
 async def update_branding_of_primary_record(
     tx: Tx, organisation_id: UUID, branding_change: BrandingChange
-) -> tuple[UUID, BrandingOverrides]:
-    """Change the branding; returns the primary record's ID and the result.
+) -> PrimaryRecordBranding:
+    """Change the branding.
 
     Raises NotFound, InvalidBranding. Records of one organisation in several registers share one branding.
     """
@@ -54,15 +62,15 @@ async def update_branding_of_primary_record(
         keys = [await _store_image(tx, "image", image, domain.MAX_IMAGE_BYTES) for image in branding_change.images]
         shown = replace(shown, images=tuple(keys))
     await _save_branding(tx, primary.id, before, shown)
-    return primary.id, shown
+    return PrimaryRecordBranding(primary.id, shown)
 
 
-async def reset_branding_of_primary_record(tx: Tx, organisation_id: UUID) -> tuple[UUID, BrandingOverrides]:
+async def reset_branding_of_primary_record(tx: Tx, organisation_id: UUID) -> PrimaryRecordBranding:
     """Remove all branding. Raises NotFound."""
     primary = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     shown = BrandingOverrides()
     await _save_branding(tx, primary.id, await store.lock_branding_overrides(tx, primary.id), shown)
-    return primary.id, shown
+    return PrimaryRecordBranding(primary.id, shown)
 
 
 async def _store_image(tx: Tx, name: str, image: Image, max_count: int) -> str:

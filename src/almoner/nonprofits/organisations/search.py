@@ -93,10 +93,10 @@ class _Search:
     async def with_words(self, groups: Sequence[QueryTerm], other: str | None = None) -> _Attempt:
         """What has every word for which something stands; names that are alike, when that is one word of several."""
         needed = spelling.select_terms_required_in_results(groups)
-        named, elsewhere = spelling.build_all_terms_tsqueries_by_field(needed, other)
+        queries = spelling.build_all_terms_tsqueries_by_field(needed, other)
         near: CompareBy = "letters" if any(group.is_unmatched or group.corrections for group in groups) else "length"
         very_common = spelling.exceeds_result_count_limit(needed) and self.filters == OrganisationFilters()
-        asked = SearchRequest(named, elsewhere, self.query.text, self.keys, near, very_common)
+        asked = SearchRequest(queries.names, queries.other_fields, self.query.text, self.keys, near, very_common)
         only_one = len(groups) > 1 and sum(not group.is_unmatched for group in groups) == 1
         if only_one:  # their total is not reported
             return await self.alike(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from rapidfuzz.distance import OSA
 
@@ -23,6 +23,14 @@ QueryAlternatives = tuple[tuple[str, ...], ...]
 None: nothing matches. Separate tsqueries per word let the index skip between rare entries; one tsquery for all words
 would take up to ten times as long.
 """
+
+
+class AllTermsTsqueries(NamedTuple):
+    """Queries for results with all terms in the name, and for the others with all terms in any field."""
+
+    names: QueryAlternatives
+    other_fields: QueryAlternatives
+
 
 MAX_CORRECTIONS: Final = 6
 """The maximum number of dictionary words that replace one misspelt word."""
@@ -290,22 +298,27 @@ def exceeds_result_count_limit(terms: Sequence[QueryTerm], count_limit: int = _U
 
 def build_all_terms_tsqueries_by_field(
     terms: Sequence[QueryTerm], alternative_tsquery: str | None = None
-) -> tuple[QueryAlternatives, QueryAlternatives]:
-    """Queries (names, elsewhere) for results with all terms in the name or in other fields."""
+) -> AllTermsTsqueries:
+    """Queries for results with all terms in the name or in other fields."""
     rarest_first = sorted(terms, key=lambda one: one.total_occurrences)
     leading, further = rarest_first[:1], [one.without_prefix() for one in rarest_first[1:]]
     named = tuple(one.build_name_tsquery() for one in (*leading, *further))
     missing = f"!({' & '.join(one.without_prefix().build_name_tsquery() for one in rarest_first)})"
     if further and leading[0].total_occurrences <= COMMON_OCCURRENCES:
-        return (named,), ((*(one.build_any_field_tsquery() for one in (*leading, *further)), missing),)
+        return AllTermsTsqueries(
+            (named,), ((*(one.build_any_field_tsquery() for one in (*leading, *further)), missing),)
+        )
     if further:  # names first: few places and descriptions contain what is common in names
-        return (named,), tuple(
-            (
-                one.build_place_or_description_tsquery(),
-                *(more.without_prefix().build_any_field_tsquery() for more in rarest_first if more is not one),
-                missing,
-            )
-            for one in rarest_first
+        return AllTermsTsqueries(
+            (named,),
+            tuple(
+                (
+                    one.build_place_or_description_tsquery(),
+                    *(more.without_prefix().build_any_field_tsquery() for more in rarest_first if more is not one),
+                    missing,
+                )
+                for one in rarest_first
+            ),
         )
     otherwise = " | ".join(
         [
@@ -314,8 +327,8 @@ def build_all_terms_tsqueries_by_field(
         ]
     )
     if not named:
-        return (), ((otherwise,),) if otherwise else ()
-    return (named,), ((f"({otherwise}) & {missing}",),)
+        return AllTermsTsqueries((), ((otherwise,),) if otherwise else ())
+    return AllTermsTsqueries((named,), ((f"({otherwise}) & {missing}",),))
 
 
 def build_initials_tsquery(query: SearchQuery, suggestions: WordSuggestions) -> str | None:

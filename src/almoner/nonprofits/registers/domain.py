@@ -255,6 +255,14 @@ class FileReadResult:
     unreadable_values: UnreadableColumns = field(default_factory=dict)
 
 
+class QuarantinedImport(NamedTuple):
+    """A load in quarantine, and why."""
+
+    import_id: UUID
+    quarantined_at: datetime
+    reasons: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
     """The status of a source: its newest load, age and later quarantined loads.
@@ -274,7 +282,7 @@ class SourceStatus:
     active_organisation_count: int
     last_import_id: UUID | None
     loaded_at: datetime | None
-    quarantined_imports: tuple[tuple[UUID, datetime, tuple[str, ...]], ...]
+    quarantined_imports: tuple[QuarantinedImport, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from almoner.nonprofits.registers.domain import (
     add_unreadable_values,
 )
 from almoner.nonprofits.registers.files import ImportFile
-from almoner.nonprofits.registers.load_checks import RegisterImportSummary
+from almoner.nonprofits.registers.load_checks import FirstRejectedRow, RegisterImportSummary
 from almoner.nonprofits.registers.merging import RecordAudit as RecordAudit
 from almoner.nonprofits.registers.merging import apply_staged_import, get_registry_of_source
 from almoner.nonprofits.registers.merging import create_declared_registry as create_declared_registry
@@ -269,7 +269,7 @@ class _ImportRun:
             refusal_reasons=tuple(one.refusal_reason for one in read if one.refusal_reason),
             rows=sum(fills["rows"] for fills in parts.values()),
             rejected_rows=bad,
-            first_rejected_row=(
+            first_rejected_row=FirstRejectedRow(
                 self.found[first[0].file_position].imported_file.name,
                 first[0].line_number,
                 first[0].reason,

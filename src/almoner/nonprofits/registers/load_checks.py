@@ -7,7 +7,7 @@ emptied or converted to numbers without leading zeros, a missing state.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from almoner.nonprofits.registers.domain import FilledRowCounts
 
@@ -24,6 +24,14 @@ _MIN_FILL_SHARE: Final = 0.5
 """If a column's fill falls below this share of its previous fill, its content was lost."""
 
 
+class FirstRejectedRow(NamedTuple):
+    """The first rejected row of a load, and why."""
+
+    file_name: str
+    line_number: int
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class RegisterImportSummary:
     """The figures by which a load is checked.
@@ -35,7 +43,7 @@ class RegisterImportSummary:
     refusal_reasons: tuple[str, ...]
     rows: int
     rejected_rows: int
-    first_rejected_row: tuple[str, int, str] | None
+    first_rejected_row: FirstRejectedRow | None
     filled_counts_before: Mapping[str, FilledRowCounts]
     filled_counts_after: Mapping[str, FilledRowCounts]
     number_count: int
@@ -51,10 +59,10 @@ def quarantine_reasons(summary: RegisterImportSummary) -> list[str]:
     if summary.rows == 0 and not found:
         found.append("the files hold no rows")
     if has_too_many_rejected_rows(summary.rows, summary.rejected_rows) and summary.first_rejected_row is not None:
-        name, line, reason = summary.first_rejected_row
+        first = summary.first_rejected_row
         found.append(
             f"{summary.rejected_rows} of {summary.rows + summary.rejected_rows} rows are bad, "
-            f"the first in line {line} of {name}: {reason}"
+            f"the first in line {first.line_number} of {first.file_name}: {first.reason}"
         )
     if summary.rows:
         rows_before = {part: fills["rows"] for part, fills in summary.filled_counts_before.items()}

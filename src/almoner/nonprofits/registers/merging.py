@@ -64,13 +64,15 @@ async def apply_staged_import(
         staged = await store_merge.create_rows_by_number_table(tx, staging_id)
     compared = new_import.rows <= max_row_lookups or await store_merge.has_entries(tx, source.code)
     if compared:
-        rows, counts = await store_merge.create_and_count_differences(
+        rows_sql, counts = await store_merge.create_and_count_differences(
             tx, source.code, staged, list(staged_parts), unchanged_parts, source.ignored_columns, day, max_row_lookups
         )
     else:
-        rows, counts = store_merge.first_import_rows_sql(staged), NumberChangeCounts()
+        rows_sql, counts = store_merge.first_import_rows_sql(staged), NumberChangeCounts()
     progress_reporter.report_apply_steps(1, _STEPS)
-    doing = ImportRun(source.code, registry_id, new_import.id, day, rows, compared and counts.total <= max_row_lookups)
+    doing = ImportRun(
+        source.code, registry_id, new_import.id, day, rows_sql, compared and counts.total <= max_row_lookups
+    )
     if compared:
         await store_merge.end_superseded_entries(tx, doing)
     inserted = await store_merge.insert_entries(tx, doing)

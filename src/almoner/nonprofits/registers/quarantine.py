@@ -30,7 +30,7 @@ async def find_quarantined_differences(
     staged = store_staging.staging_table_name(staging_id)
     if source.has_repeated_numbers:
         staged = await store_merge.create_rows_by_number_table(tx, staging_id)
-    _, counts = await store_merge.create_and_count_differences(
+    differences = await store_merge.create_and_count_differences(
         tx,
         source.code,
         staged,
@@ -45,6 +45,7 @@ async def find_quarantined_differences(
         DifferingRow(row["number_key"], row["fate"], differing_columns(row["old"] or {}, row["new"] or {}))
         for row in found
     ]
+    counts = differences.counts
     return QuarantinedDifferences(counts.added, counts.changed, counts.removed, rows)
 
 

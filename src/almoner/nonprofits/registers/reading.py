@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from almoner.nonprofits.registers import domain, files, records, store_staging
@@ -75,13 +75,20 @@ class ProgressReporter:
             self.on_progress(ImportProgress(stage, self.rows_read, self.rows_read / elapsed, share, left))
 
 
+class StagedFiles(NamedTuple):
+    """Files that were read into staging, and the progress of their import."""
+
+    staging_id: UUID
+    progress_reporter: ProgressReporter
+
+
 async def read_files_into_staging(
     db: Database,
     source: RegisterSource,
     import_files: Sequence[ImportFile],
     data_date: datetime,
     on_progress: ReportProgress | None,
-) -> tuple[UUID, ProgressReporter]:
+) -> StagedFiles:
     """Read all files that were not read before an interruption, as data of a day. Raises AnotherImportInProgress."""
     hashes = [*(one.imported_file.sha256 for one in import_files), data_date.isoformat().encode()]
     async with db.write() as tx:
@@ -91,21 +98,20 @@ async def read_files_into_staging(
             )
         ) is None:
             raise AnotherImportInProgress(source.code)
-    staging_id, done = started
     pace = ProgressReporter(
         sum(one.imported_file.bytes for one in import_files), on_progress, db.deployment.clock.real_now
     )
-    pace.rows_read = sum(one.rows for one in done)
-    known = {one.position for one in done}
+    pace.rows_read = sum(one.rows for one in started.read_results)
+    known = {one.position for one in started.read_results}
     before = 0
     for place, together in _read_units(source, import_files):
         if place not in known:
             async with db.write() as tx:
-                if not await store_staging.try_lock_staging(tx, staging_id):
+                if not await store_staging.try_lock_staging(tx, started.staging_id):
                     raise AnotherImportInProgress(source.code)
-                await _ReadUnit(tx, source, together, place, data_date, pace, before).read(staging_id)
+                await _ReadUnit(tx, source, together, place, data_date, pace, before).read(started.staging_id)
         before += sum(one.imported_file.bytes for one in together)
-    return staging_id, pace
+    return StagedFiles(started.staging_id, pace)
 
 
 def _read_units(source: RegisterSource, import_files: Sequence[ImportFile]) -> list[tuple[int, Sequence[ImportFile]]]:

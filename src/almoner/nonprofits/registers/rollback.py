@@ -45,16 +45,16 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
     load_id = tx.new_id()
     if (started := await store_staging.begin_or_resume_staging(tx, source.code, [load_id.bytes])) is None:
         raise AnotherImportInProgress(source.code)
-    staging_id, _ = started
+    staging_id = started.staging_id
     total = await _stage(tx, source, staging_id, newest)
     await store_staging.tune_session_for_import(tx, staging_id, is_small_import=total <= FEW_ROWS)
     staged = store_staging.staging_table_name(staging_id)
-    rows, counts = await store_merge.create_and_count_reverted_differences(tx, source.code, staged, newest.id)
+    rows_sql, counts = await store_merge.create_and_count_reverted_differences(tx, source.code, staged, newest.id)
     await store_diff.mark_import_rolled_back(tx, newest.id)
     parts = await store_diff.restore_previous_register_parts(tx, source.code, newest.id)
     standing = await store.load_imported_parts_by_code(tx, source.code)
     doing = ImportRun(
-        source.code, registry_id, load_id, newest.data_as_of, rows, counts.total <= FEW_ROWS, is_rollback=True
+        source.code, registry_id, load_id, newest.data_as_of, rows_sql, counts.total <= FEW_ROWS, is_rollback=True
     )
     await store_merge.end_superseded_entries(tx, doing)
     await store_merge.insert_entries(tx, doing)

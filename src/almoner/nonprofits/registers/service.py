@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from almoner.nonprofits.registers import store, store_diff, store_refresh, store_status
@@ -43,14 +44,14 @@ async def list_imports_page(
     return await store.list_imports_by_ids(tx, await store_status.list_import_ids(tx, source, status, before_id, limit))
 
 
-async def decision_refusal_reason(tx: Tx, register_import: RegisterImport) -> str:
-    """Why a load cannot be decided any more; empty if it can."""
+async def decision_refusal_reason(tx: Tx, register_import: RegisterImport) -> str | None:
+    """Why a load cannot be decided any more; None if it can."""
     if register_import.status != "quarantined":
         return "This import is not in quarantine."
     if await store_status.find_decision(tx, register_import.id) is not None:
         return "Somebody has decided about this import."
     newest = await store_status.list_import_ids(tx, register_import.source, None, None, 1)
-    return "" if newest == [register_import.id] else "A newer import of this source has taken its place."
+    return None if newest == [register_import.id] else "A newer import of this source has taken its place."
 
 
 async def decide_quarantined_import(
@@ -72,11 +73,11 @@ async def record_fetched_files(tx: Tx, import_id: UUID, fetched_files: Sequence[
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: the age of each source's data, and the outcomes of its loads."""
-    ages, loads = await store_refresh.load_data_ages_and_import_counts(tx)
-    for source, seconds in ages.items():
+    figures = await store_refresh.load_data_ages_and_import_counts(tx)
+    for source, seconds in figures.data_age_seconds_by_source.items():
         telemetry.register_data_age.labels(source).set(seconds)
-    for (source, status), count in loads.items():
-        telemetry.register_loads.set_total((source, status), count)
+    for source_and_status, total in figures.import_counts.items():
+        telemetry.register_loads.set_total(source_and_status, total)
 
 
 async def resolve_import(tx: Tx, source: str | None, id_or_day: UUID | datetime) -> RegisterImport:
@@ -98,9 +99,16 @@ async def resolve_import(tx: Tx, source: str | None, id_or_day: UUID | datetime)
     return found
 
 
+class RegisterImportComparison(NamedTuple):
+    """The counted differences of two loads, and some of the numbers that differ."""
+
+    counts: RegisterImportDifference
+    differing_numbers: list[NumberDifference]
+
+
 async def compare_imports(
     tx: Tx, old_import: RegisterImport, new_import: RegisterImport, ignored_columns: Iterable[str], max_differences: int
-) -> tuple[RegisterImportDifference, list[NumberDifference]]:
+) -> RegisterImportComparison:
     """The differences between two loads of a source, with some of the numbers. Raises ImportRefused."""
     if old_import.source != new_import.source:
         raise ImportRefused(
@@ -108,7 +116,8 @@ async def compare_imports(
         )
     counted = await store_diff.count_differences(tx, old_import.source, old_import.id, new_import.id, ignored_columns)
     if not max_differences:
-        return counted, []
-    return counted, await store_diff.list_differences(
+        return RegisterImportComparison(counted, [])
+    differing = await store_diff.list_differences(
         tx, old_import.source, old_import.id, new_import.id, ignored_columns, max_differences
     )
+    return RegisterImportComparison(counted, differing)

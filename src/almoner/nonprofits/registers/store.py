@@ -12,6 +12,7 @@ from almoner.nonprofits.registers.domain import (
     FilledRowCounts,
     ImportedFile,
     QuarantinedDifferences,
+    QuarantinedImport,
     RegisterImport,
     RejectedRow,
     SourceStatus,
@@ -404,7 +405,7 @@ async def list_sources(tx: Tx) -> list[SourceStatus]:
             row["last"],
             row["loaded_at"],
             tuple(
-                (load_id, at, tuple(reasons))
+                QuarantinedImport(load_id, at, tuple(reasons))
                 for load_id, at, reasons in zip(row["ids"] or (), row["at"] or (), row["reasons"] or (), strict=True)
             ),
         )

@@ -7,7 +7,7 @@ tables never, so that the service can read and write meanwhile.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -89,6 +89,13 @@ class NumberChangeCounts:
         return self.added + self.changed + self.ignored_changes + self.removed
 
 
+class StagedDifferences(NamedTuple):
+    """The staged rows that differ, as an expression to select from, and their counts."""
+
+    rows_sql: str
+    counts: NumberChangeCounts
+
+
 async def create_rows_by_number_table(tx: Tx, staging_id: UUID) -> str:
     """Combine the rows of each number into one; returns the name of their table."""
     await tx.execute(
@@ -144,8 +151,8 @@ async def create_and_count_differences(
     ignored_columns: Iterable[str],
     data_date: datetime,
     max_row_lookups: int,
-) -> tuple[str, NumberChangeCounts]:
-    """Compare staged rows with current entries in one pass; returns the different rows and their counts.
+) -> StagedDifferences:
+    """Compare staged rows with current entries in one pass.
 
     In ``complete_parts`` all current entries are compared, in ``unchanged_parts`` only the numbers that were read. Data
     of an earlier day (``data_date``) do not undo a move or removal found in data of a later day. Retained numbers stay
@@ -216,7 +223,7 @@ async def list_staged_differences(tx: Tx, staging_table: str, max_rows_of_kind: 
 
 async def create_and_count_reverted_differences(
     tx: Tx, source: str, staging_table: str, import_id: UUID
-) -> tuple[str, NumberChangeCounts]:
+) -> StagedDifferences:
     """Like ``create_and_count_differences``, for staged rows from before an import."""
     await tx.execute(
         f"""
@@ -237,7 +244,7 @@ async def create_and_count_reverted_differences(
     return await _count_differences(tx, staging_table, FEW_ROWS)
 
 
-async def _count_differences(tx: Tx, staging_table: str, max_lookups: int) -> tuple[str, NumberChangeCounts]:
+async def _count_differences(tx: Tx, staging_table: str, max_lookups: int) -> StagedDifferences:
     await tx.execute("analyze register_delta")
     rows = await tx.fetch(
         "select fate, count(*) as n, count(*) filter (where moved) as moved from register_delta group by 1"
@@ -252,7 +259,8 @@ async def _count_differences(tx: Tx, staging_table: str, max_lookups: int) -> tu
     )
     if counts.total <= max_lookups:
         await tx.execute("set local enable_nestloop = on")
-    return f"(select t.* from register_delta d join {staging_table} t on t.number_key = d.number_key) s", counts
+    rows_sql = f"(select t.* from register_delta d join {staging_table} t on t.number_key = d.number_key) s"
+    return StagedDifferences(rows_sql, counts)
 
 
 async def end_superseded_entries(tx: Tx, import_run: ImportRun) -> None:

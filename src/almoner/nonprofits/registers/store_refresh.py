@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from almoner.nonprofits.registers.schedule import Refresh, RefreshStatus
@@ -115,13 +116,27 @@ async def record_refresh_attempt(
     )
 
 
-async def load_data_ages_and_import_counts(tx: Tx) -> tuple[dict[str, float], dict[tuple[str, str], int]]:
-    """(seconds of age of each source's data, loads by source and status)."""
+class SourceAndStatus(NamedTuple):
+    """A source's code, and a status of its loads."""
+
+    source: str
+    status: str
+
+
+class RegisterFigures(NamedTuple):
+    """The age of each source's data, and the number of its loads by status."""
+
+    data_age_seconds_by_source: dict[str, float]
+    import_counts: dict[SourceAndStatus, int]
+
+
+async def load_data_ages_and_import_counts(tx: Tx) -> RegisterFigures:
+    """The figures of all sources for the metrics."""
     ages = await tx.fetch("select code, data_as_of from register_source where data_as_of is not null")
     loads = await tx.fetch("select source, status, count(*) as n from register_load group by source, status")
-    return (
+    return RegisterFigures(
         {row["code"]: (tx.now - row["data_as_of"]).total_seconds() for row in ages},
-        {(row["source"], row["status"]): row["n"] for row in loads},
+        {SourceAndStatus(row["source"], row["status"]): row["n"] for row in loads},
     )
 
 

@@ -1,7 +1,7 @@
 """SQL for the staging tables into which files are read."""
 
 from collections.abc import AsyncIterable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import asyncpg
@@ -16,6 +16,13 @@ _NUMBERLESS: Final = f"""
 """
 
 
+class StartedStaging(NamedTuple):
+    """A started or resumed reading, and the results of the files that were read before."""
+
+    staging_id: UUID
+    read_results: list[FileReadResult]
+
+
 def staging_table_name(staging_id: UUID) -> str:
     """The name of a reading's staging table, as the database builds it too."""
     return f"register_staged_{staging_id.hex}"
@@ -23,7 +30,7 @@ def staging_table_name(staging_id: UUID) -> str:
 
 async def begin_or_resume_staging(
     tx: Tx, source: str, file_hashes: Sequence[bytes], *, reads_files_together: bool = False
-) -> tuple[UUID, list[FileReadResult]] | None:
+) -> StartedStaging | None:
     """Start or resume reading these files; None while another process reads them.
 
     ``reads_files_together``: all files are read at once. Reading other files of the source is abandoned. After None the
@@ -35,12 +42,10 @@ async def begin_or_resume_staging(
         return None
 
 
-async def _begin_reading(
-    tx: Tx, source: str, hashes: Sequence[bytes], *, joined: bool
-) -> tuple[UUID, list[FileReadResult]]:
+async def _begin_reading(tx: Tx, source: str, hashes: Sequence[bytes], *, joined: bool) -> StartedStaging:
     known = await tx.fetchrow("select id, hashes from register_reading where source = $1 for update nowait", source)
     if known is not None and known["hashes"] == list(hashes):
-        return known["id"], await _intact_files(tx, known["id"], joined=joined)
+        return StartedStaging(known["id"], await _intact_files(tx, known["id"], joined=joined))
     if known is not None:
         await delete_staging(tx, known["id"])
     staging_id = tx.new_id()
@@ -52,7 +57,7 @@ async def _begin_reading(
         tx.now,
     )
     await tx.execute("select open_staging($1)", staging_id)
-    return staging_id, []
+    return StartedStaging(staging_id, [])
 
 
 async def _intact_files(tx: Tx, staging_id: UUID, *, joined: bool) -> list[FileReadResult]:
