@@ -60,7 +60,7 @@ from almoner.providers import (
     load_bank_accounts_by_currency,
     provider_webhook_routes,
 )
-from almoner.sandbox.documentation_key import DocumentationApiKeyEndpoint
+from almoner.sandbox.documentation_api_key import DocumentationApiKeyEndpoint
 from almoner.sandbox.pages import TEMPLATES as SANDBOX_TEMPLATES
 from almoner.sandbox.pages import MailboxPages
 from almoner.screening.screenings.service import Screener
