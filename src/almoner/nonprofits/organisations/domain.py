@@ -223,7 +223,7 @@ class UnpublishedOrganisationRecord:
 class OrganisationChange:
     """One field changed by a load.
 
-    ``noted``: the recorded reason. ``taken_back``: its load was rolled back, or it belongs to a rollback.
+    ``recorded_kind``: None if the field alone tells it. ``rolled_back``: its load was, or it belongs to a rollback.
     """
 
     id: int

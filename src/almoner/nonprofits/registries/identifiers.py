@@ -25,8 +25,8 @@ class IdentifierCheck:
     """The result of checking a number.
 
     ``number_key``: set whenever the format is right, so that it can be looked up despite a wrong check digit;
-    ``written``: as the register writes it. ``explanation``: a whole sentence; ``suggested_numbers``: possibly intended
-    numbers. ``is_format_known``: whether there was a format to check it against.
+    ``formatted_number``: as the register writes it. ``explanation``: a whole sentence; ``suggested_numbers``: possibly
+    intended numbers. ``is_format_known``: whether there was a format to check it against.
     """
 
     verdict: Verdict

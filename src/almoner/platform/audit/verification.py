@@ -88,7 +88,8 @@ async def verify_chain(
 ) -> ChainVerification:
     """Verify one chain from its first entry to its head.
 
-    ``export_folder``: the exported heads. ``begun``: the chain must exist, whatever the database contains.
+    ``export_folder``: the exported heads. ``fail_if_missing``: the chain must exist, whatever the database
+    contains.
     """
     walk = _ChainWalk(db, scope)
     try:

@@ -297,7 +297,7 @@ class QueryReader:
         ]
 
     def read(self, query_pairs: Sequence[tuple[str, str]]) -> dict[str, object]:
-        """Text values by field; ``problems`` reports what is given twice and is no list."""
+        """Text values by field; ``find_problems`` reports what is given twice and is no list."""
         values: dict[str, object] = {}
         for name, value in query_pairs:
             if (known := self.names.get(name)) is None:

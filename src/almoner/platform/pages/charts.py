@@ -38,7 +38,7 @@ def chart_start_date(today: date) -> date:
 
 
 def build_daily_chart(counts_by_day: Mapping[date, int], today: date) -> DailyChart:
-    """The chart of daily counts since ``first_day``."""
+    """The chart of daily counts since ``chart_start_date``."""
     days = [today - timedelta(days=back) for back in range(2 * DAYS)]
     most = max(counts_by_day.get(day, 0) for day in days[:DAYS])
     total, before = (sum(counts_by_day.get(day, 0) for day in part) for part in (days[:DAYS], days[DAYS:]))
