@@ -111,7 +111,7 @@ def create_app(
         if found is None:
             raise NotFound
         headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
-        return Response(found[1], media_type=found[0], headers=headers)
+        return Response(found.content, media_type=found.media_type, headers=headers)
 
     async def places() -> Mapping[str, str]:
         return await sandbox_page_names_by_path(services.db) if services.settings.sandbox else {}

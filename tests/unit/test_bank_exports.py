@@ -126,7 +126,7 @@ def test_m7_a_cdata_section_keeps_its_ampersands() -> None:
     content = CAMT.replace(">Company Name<", "><!-- <![CDATA[ & --><![CDATA[A & B <&C;]]><").replace(
         ">455454654<", ">D & E<"
     )
-    texts = list(iso20022.descendant_texts(iso20022.parse_message(content.encode())[2]))
+    texts = list(iso20022.descendant_texts(iso20022.parse_message(content.encode()).element))
     assert {"A & B <&C;", "D & E"} <= set(texts)
 
 

@@ -24,7 +24,7 @@ async def claim(db: Database, limit: int = 10) -> list[Job]:
 async def claim_lanes(db: Database, limit: int = 100) -> list[Job]:
     async with db.write() as tx:
         await queue.mark_due_lane_jobs_ready(tx)
-        return (await queue.claim_lane_jobs(tx, "", limit))[0]
+        return (await queue.claim_lane_jobs(tx, "", limit)).jobs
 
 
 async def finish(db: Database, job: Job, result: queue.Result | JobFailed) -> int:
@@ -240,7 +240,7 @@ async def test_a_lane_runs_at_most_its_cap_in_any_number_of_workers(ground: Grou
 async def test_enqueueing_does_not_wait_for_who_claims_from_the_lane(ground: Ground) -> None:
     await enqueue(ground, NewJob("a.job", {}, lane="one"))
     async with ground.db.write() as tx, asyncio.timeout(30):
-        assert len((await queue.claim_lane_jobs(tx, "", 10))[0]) == 1
+        assert len((await queue.claim_lane_jobs(tx, "", 10)).jobs) == 1
         await enqueue(ground, NewJob("a.job", {}, lane="one"))
 
 

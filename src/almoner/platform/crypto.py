@@ -9,6 +9,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
+from typing import NamedTuple
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
@@ -24,6 +25,13 @@ _SIGNATURE_BYTES = 16
 _ID_BYTES = 16
 _END_BYTES = 6
 _TAG_BYTES = 24
+
+
+class ExpiringPageToken(NamedTuple):
+    """The content of a page token that expires, which may be past."""
+
+    record_id: UUID
+    expires_at: datetime
 
 
 class DecryptionFailed(Exception):
@@ -90,12 +98,13 @@ class Vault:
         """A page token that contains its expiry time."""
         return self._token(purpose, record_id.bytes + int(expires_at.timestamp()).to_bytes(_END_BYTES))
 
-    def read_expiring_page_token(self, purpose: str, token: str) -> tuple[UUID, datetime] | None:
-        """The record ID and expiry (which may be past) in a token; None if the token is not ours."""
+    def read_expiring_page_token(self, purpose: str, token: str) -> ExpiringPageToken | None:
+        """The record ID and expiry in a token; None if the token is not ours."""
         known = self._verified_payload(purpose, token)
         if known is None or len(known) != _ID_BYTES + _END_BYTES:
             return None
-        return UUID(bytes=known[:_ID_BYTES]), datetime.fromtimestamp(int.from_bytes(known[_ID_BYTES:]), UTC)
+        expires_at = datetime.fromtimestamp(int.from_bytes(known[_ID_BYTES:]), UTC)
+        return ExpiringPageToken(UUID(bytes=known[:_ID_BYTES]), expires_at)
 
     def _token(self, purpose: str, named: bytes) -> str:
         tag = self.keyed_hash("page:" + purpose, named)[:_TAG_BYTES]

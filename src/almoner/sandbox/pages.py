@@ -81,7 +81,7 @@ class MailboxPages:
             "Content-Disposition": f"attachment; filename*=utf-8''{quote(name)}",
             "X-Content-Type-Options": "nosniff",
         }
-        return Response(found[1], media_type=found[0], headers=headers)
+        return Response(found.content, media_type=found.media_type, headers=headers)
 
     async def _list(self, scope: Partner | AllPartners) -> Response:
         async with self._db.read() as tx:

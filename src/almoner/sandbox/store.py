@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -91,9 +91,16 @@ async def list_newest_mails(tx: Tx, scope: Partner | AllPartners, limit: int) ->
     return await _mails(tx, rows)
 
 
-async def find_attachment(tx: Tx, mail_id: UUID, name: str) -> tuple[str, bytes] | None:
-    """The media type and content of an attachment."""
+class AttachmentContent(NamedTuple):
+    """The content of an attached file."""
+
+    media_type: str
+    content: bytes
+
+
+async def find_attachment(tx: Tx, mail_id: UUID, name: str) -> AttachmentContent | None:
+    """The content of an attachment; None if there is none."""
     row = await tx.fetchrow(
         "select media_type, content from sandbox_attachment where mail_id = $1 and name = $2", mail_id, name
     )
-    return (row["media_type"], row["content"]) if row else None
+    return AttachmentContent(row["media_type"], row["content"]) if row else None

@@ -95,7 +95,7 @@ class StatementPages:
     async def open_link(self, request: Request) -> Response:
         """Open the emailed link: a cookie replaces its token, and the browser is redirected (H1)."""
         read = self._vault.read_expiring_page_token(domain.PAGE_PURPOSE, request.query_params.get("token", ""))
-        if read is None or read[1] <= self._real_now():
+        if read is None or read.expires_at <= self._real_now():
             raise NotFound
         donation_id, until = read
         name = self._ids.encode("donation", donation_id)

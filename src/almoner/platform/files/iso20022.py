@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import reduce
-from typing import Final
+from typing import Final, NamedTuple
 
 from lxml import etree
 from lxml.etree import _Element as Element
@@ -37,6 +37,14 @@ _ENVELOPES: Final = 4
 """The maximum number of envelopes around a message, such as a business message with its header."""
 
 
+class Iso20022Message(NamedTuple):
+    """A message of a type such as ``pain.002.001``, and its element."""
+
+    message_type: str
+    version: int
+    element: Element
+
+
 class MessageRefused(Exception):
     """The file is not an ISO 20022 message of the expected kind; the message says why."""
 
@@ -57,8 +65,8 @@ def build_safe_xml_parser(encoding: str | None = None) -> etree.XMLParser:
     )
 
 
-def parse_message(content: bytes) -> tuple[str, int, Element]:
-    """The message type such as ``pain.002.001``, its version, and its element. Raises MessageRefused."""
+def parse_message(content: bytes) -> Iso20022Message:
+    """Parse the message in a file. Raises MessageRefused."""
     if len(content) > _MOST_BYTES:
         raise MessageRefused(f"it has more than {_MOST_BYTES // 1024 // 1024} MB")
     if not content.startswith(_UTF_16):
@@ -76,7 +84,7 @@ def parse_message(content: bytes) -> tuple[str, int, Element]:
                 is_document = name.localname == "Document"
                 if is_document and not inside:
                     raise MessageRefused(f"its {found[0]} is empty")
-                return found[1].lower(), int(found[2]), inside[0] if is_document else one
+                return Iso20022Message(found[1].lower(), int(found[2]), inside[0] if is_document else one)
         around = [inner for one in around for inner in child_elements(one)]
     raise MessageRefused("it is another kind of XML than the messages of banks (ISO 20022)")
 

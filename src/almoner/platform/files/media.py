@@ -1,11 +1,19 @@
 """Small public images stored in the database and served under random keys."""
 
 import os
+from typing import NamedTuple
 from uuid import UUID
 
 from almoner.kit.ids import encode_uuid
 from almoner.platform.database.transactions import AllPartners, Tx
 from almoner.platform.deployment import BaseUrls
+
+
+class StoredImage(NamedTuple):
+    """A stored image as it is served."""
+
+    media_type: str
+    content: bytes
 
 
 async def insert_image(tx: Tx, content: bytes, media_type: str) -> str:
@@ -21,10 +29,10 @@ async def insert_image(tx: Tx, content: bytes, media_type: str) -> str:
     return key
 
 
-async def find_image(tx: Tx, _scope: AllPartners, key: str) -> tuple[str, bytes] | None:
-    """The media type and content of an image."""
+async def find_image(tx: Tx, _scope: AllPartners, key: str) -> StoredImage | None:
+    """An image; None if there is none."""
     row = await tx.fetchrow("select media_type, content from media where key = $1", key)
-    return (row["media_type"], row["content"]) if row else None
+    return StoredImage(row["media_type"], row["content"]) if row else None
 
 
 async def delete_image(tx: Tx, key: str) -> None:

@@ -78,8 +78,8 @@ class ApiCall:
         descending = query.direction == "DESC"
         if query.cursor is None:
             return RequestedPage(query.page_size, descending)
-        backwards, position = self._cursors().decode(query.cursor)
-        return RequestedPage(query.page_size, descending, position, backwards)
+        cursor = self._cursors().decode(query.cursor)
+        return RequestedPage(query.page_size, descending, cursor.position, cursor.backwards)
 
     def list_response(
         self,
@@ -90,7 +90,7 @@ class ApiCall:
         to_position: Callable[[R], Position],
         extra_members: dict[str, object] | None = None,
     ) -> ListResponse[Any]:
-        """The response for one page, from ``page.limit`` fetched rows in reading order."""
+        """The response for one page, from ``page.fetch_limit`` fetched rows in reading order."""
         shown: PageRows[R] = select_page_rows(page, fetched_rows)
         result = page_links(
             self.db.deployment.base_urls.api + self.path, self.query_parameters, self._cursors(), shown, to_position

@@ -3,7 +3,7 @@
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -75,6 +75,13 @@ class ListResponse(Generic[_O]):
     extra_members: dict[str, object] | None = None
 
 
+class DecodedCursor(NamedTuple):
+    """The position that a cursor names, and whether it asks for the rows before it."""
+
+    backwards: bool
+    position: Position
+
+
 class CursorCodec:
     """Encodes and authenticates the cursors of one partner, list and set of filters (P4, P5)."""
 
@@ -90,8 +97,8 @@ class CursorCodec:
         body = msgspec.msgpack.encode((backwards, position))
         return urlsafe_b64encode(self._vault.compute_mac("cursor", self._binding + body) + body).decode().rstrip("=")
 
-    def decode(self, cursor: str) -> tuple[bool, Position]:
-        """(backwards, position). Raises CursorError for a foreign or malformed cursor."""
+    def decode(self, cursor: str) -> DecodedCursor:
+        """Decode a cursor. Raises CursorError for a foreign or malformed cursor."""
         try:
             raw = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
         except (ValueError, UnicodeEncodeError):
@@ -103,7 +110,7 @@ class CursorCodec:
         canonical = self.encode(tuple(position), backwards=backwards)
         if canonical != cursor:
             raise CursorError("query.cursor is not a cursor of this service")
-        return bool(backwards), tuple(position)
+        return DecodedCursor(bool(backwards), tuple(position))
 
 
 def page_links(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.endpoints import Endpoint, QueryReader
@@ -46,6 +47,13 @@ class PathEndpoints:
         self.open_methods = [method for method, bound in methods.items() if bound.allows_cross_origin]
 
 
+class PathMatch(NamedTuple):
+    """The endpoints of a requested path, and the values of its parameters."""
+
+    endpoints: PathEndpoints
+    parameter_values: list[str]
+
+
 class _Node:
     __slots__ = ("address", "children", "parameter")
 
@@ -77,14 +85,14 @@ class PathTree:
             raise ValueError(f"{endpoint.route} is declared twice")
         node.address = PathEndpoints({**methods, endpoint.method: BoundEndpoint.from_endpoint(endpoint)})
 
-    def find(self, path: str) -> tuple[PathEndpoints, list[str]] | None:
-        """The endpoints of a path and its parameter values, or None."""
+    def find(self, path: str) -> PathMatch | None:
+        """The endpoints of a path, or None."""
         return _descend(self._root, path.split("/"), 1, [])
 
 
-def _descend(node: _Node, parts: Sequence[str], at: int, values: list[str]) -> tuple[PathEndpoints, list[str]] | None:
+def _descend(node: _Node, parts: Sequence[str], at: int, values: list[str]) -> PathMatch | None:
     if at == len(parts):
-        return (node.address, values) if node.address else None
+        return PathMatch(node.address, values) if node.address else None
     part = parts[at]
     fixed = node.children.get(part)
     if fixed is not None and (found := _descend(fixed, parts, at + 1, values)):

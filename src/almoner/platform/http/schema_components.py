@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 from pydantic.json_schema import models_json_schema
@@ -21,6 +21,20 @@ SCHEMAS: Final = _COMPONENTS + "schemas/"
 _REF: Final = SCHEMAS + "{name}"
 OPEN_ENUM: Final = "x-extensible-enum"
 Kind = Literal["schemas", "parameters", "responses", "examples"]
+
+
+class ResponseRecordSchemas(NamedTuple):
+    """The schemas of records, and the name of each record's schema."""
+
+    schemas: Schema
+    names_by_record: dict[type[ResponseRecord], str]
+
+
+class RequestBodySchemas(NamedTuple):
+    """The schemas of request bodies and their parts, and the name of each body's schema."""
+
+    schemas: Schema
+    names_by_body: dict[type[RequestBody], str]
 
 
 class OpenApiComponents:
@@ -62,8 +76,8 @@ def request_schema_name(endpoint: Endpoint) -> str:
 
 def response_record_schemas(
     endpoints: Sequence[Endpoint], events: Collection[EventType], ids: RecordIdCodec
-) -> tuple[Schema, dict[type[ResponseRecord], str]]:
-    """The schemas of all records in responses and events, and their names."""
+) -> ResponseRecordSchemas:
+    """The schemas of all records in responses and events."""
     answered = [endpoint.record_type for endpoint in endpoints if endpoint.record_type is not None]
     named = {record.object_name for record in answered}
     reported = [find_record_type(event.record_type) for event in events if event.record_type not in named]
@@ -80,7 +94,9 @@ def response_record_schemas(
     result = _renamed(
         {name: remove_titles_and_format_descriptions(schema) for name, schema in components.items()}, names
     )
-    return fill_id_patterns(result, ids), {record: names[name] for name, record in classes.items()}
+    return ResponseRecordSchemas(
+        fill_id_patterns(result, ids), {record: names[name] for name, record in classes.items()}
+    )
 
 
 def _apply_naming_conventions(field: str, property_: Schema, record: str) -> None:
@@ -96,23 +112,21 @@ def _apply_naming_conventions(field: str, property_: Schema, record: str) -> Non
             option["format"] = format_
 
 
-def request_body_schemas(
-    endpoints: Sequence[Endpoint], ids: RecordIdCodec
-) -> tuple[Schema, dict[type[RequestBody], str]]:
+def request_body_schemas(endpoints: Sequence[Endpoint], ids: RecordIdCodec) -> RequestBodySchemas:
     """The schemas of all request bodies, named after their first operation, and of their parts."""
     operations: dict[type[RequestBody], str] = {}
     for endpoint in endpoints:
         if endpoint.body is not None:
             operations.setdefault(endpoint.body, request_schema_name(endpoint))
     if not operations:
-        return {}, {}
+        return RequestBodySchemas({}, {})
     models: list[tuple[type[RequestBody], Literal["validation"]]] = [(model, "validation") for model in operations]
     keys, definitions = models_json_schema(models, ref_template=_REF.replace("{name}", "{model}"))
     schemas: Schema = definitions.get("$defs", {})
     names = {name: re.sub("^(.+)Body$", r"\1Params", name) for name in schemas}
     names |= {reference_name(keys[model, mode]): operations[model] for model, mode in models}
     result = _renamed({name: remove_titles_and_format_descriptions(schema) for name, schema in schemas.items()}, names)
-    return fill_id_patterns(result, ids), operations
+    return RequestBodySchemas(fill_id_patterns(result, ids), operations)
 
 
 def _renamed(schemas: Schema, names: Mapping[str, str]) -> Schema:

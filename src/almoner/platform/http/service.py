@@ -119,7 +119,7 @@ class ApiApplication:
             found = self._paths.find(request.path)
             if found is None:
                 raise NotFound("there is nothing at this address")
-            return await self._answer(request, *found, extra)
+            return await self._answer(request, found.endpoints, found.parameter_values, extra)
         except Problem as problem:
             return _refused(request, problem)
         except ConnectionAbortedError:

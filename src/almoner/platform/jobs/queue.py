@@ -12,7 +12,7 @@ while it is paused.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 from asyncpg import Record
@@ -322,11 +322,18 @@ async def mark_due_lane_jobs_ready(tx: Tx) -> None:
     await tx.execute(PROMOTE, tx.now, _PROMOTED)
 
 
-async def claim_lane_jobs(tx: Tx, after_lane: str, limit: int) -> tuple[list[Job], str]:
-    """Claim up to ``limit`` ready jobs of lanes, round robin; also returns the lane to continue after."""
+class ClaimedLaneJobs(NamedTuple):
+    """Claimed jobs, and the lane to continue after; empty: start with the first lane."""
+
+    jobs: list[Job]
+    continue_after_lane: str
+
+
+async def claim_lane_jobs(tx: Tx, after_lane: str, limit: int) -> ClaimedLaneJobs:
+    """Claim up to ``limit`` ready jobs of lanes, round robin."""
     lanes = await tx.fetch(ROOM, after_lane, tx.real_now, tx.now)
     if not lanes:
-        return [], ""
+        return ClaimedLaneJobs([], "")
     # A separate statement: it must see the leases that were committed while the lanes were locked.
     rows = await tx.fetch(
         CLAIM_LANES,
@@ -336,7 +343,7 @@ async def claim_lane_jobs(tx: Tx, after_lane: str, limit: int) -> tuple[list[Job
         [lane["lane"] for lane in lanes],
         _lane_places(lanes, limit),
     )
-    return [Job(*row) for row in rows], lanes[-1]["lane"] if len(lanes) == _LANES else ""
+    return ClaimedLaneJobs([Job(*row) for row in rows], lanes[-1]["lane"] if len(lanes) == _LANES else "")
 
 
 def _lane_places(lanes: Sequence[Record], limit: int) -> list[int]:

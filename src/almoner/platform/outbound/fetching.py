@@ -16,7 +16,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urljoin
 
 from almoner.platform.database.transactions import Database
@@ -75,10 +75,17 @@ class FetchProgress:
 Report = Callable[[FetchProgress], None]
 
 
+class ResolvedFiles(NamedTuple):
+    """All files, and those of them that were downloaded."""
+
+    paths: list[Path]
+    fetched_files: list[FetchedFile]
+
+
 async def resolve_files(
     db: Database, folder: Path, paths_or_urls: Sequence[str], report_progress: Report | None = None
-) -> tuple[list[Path], list[FetchedFile]]:
-    """(all files, downloaded files) for paths and URLs, in order.
+) -> ResolvedFiles:
+    """The files of paths and URLs, in order; downloads those of URLs.
 
     ``folder`` is the source's in the data directory. Raises FetchRefused if a path does not exist or a file cannot be
     downloaded.
@@ -98,7 +105,7 @@ async def resolve_files(
                 raise FetchRefused(f"{place} is neither a file or folder nor a web address{where}")
     finally:
         await outbound.close()
-    return found, fetched
+    return ResolvedFiles(found, fetched)
 
 
 def is_url(path_or_url: str) -> bool:
