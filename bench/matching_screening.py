@@ -96,7 +96,9 @@ def _flagged(short: bool, rows: list[Row]) -> tuple[int, float, float, int, list
     held = compared(short=short)
     started, worked = time.perf_counter(), time.process_time()
     flagged = [
-        (row["NAME"], one.listed, one.score, _supported(one)) for row in rows for one in held.find_hits(asked_of(row))
+        (row["NAME"], one.listed_name, one.score, _supported(one))
+        for row in rows
+        for one in held.find_hits(asked_of(row))
     ]
     seconds, worked = time.perf_counter() - started, time.process_time() - worked
     return len(rows), seconds, worked, psutil.Process().memory_info().rss // 2**20, flagged

@@ -51,7 +51,7 @@ class SubjectDetails:
 class WatchlistHit:
     """A list entry that may be the subject.
 
-    ``parts`` add up to the score; ``searched_name`` and ``listed`` are the names compared.
+    ``parts`` add up to the score; ``searched_name`` and ``listed_name`` are the names compared.
 
     ``import_id``: the list's current import, ``version`` its name for people. ``entry_changed_by_import_id``: the
     import that last changed the entry. ``subject_side`` and ``entry_side``: the facts that the match is based on, by
@@ -67,7 +67,7 @@ class WatchlistHit:
     score: float
     parts: Sequence[ScorePart]
     searched_name: str
-    listed: str
+    listed_name: str
     subject_side: "MatchSide"
     entry_side: "MatchSide"
 

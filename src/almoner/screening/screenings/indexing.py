@@ -239,7 +239,7 @@ class ScreeningIndex:
             score=found.score,
             parts=found.parts,
             searched_name=found.searched_name,
-            listed=found.listed_name,
+            listed_name=found.listed_name,
             subject_side=subject_side,
             entry_side=entry_side,
         )

@@ -10,7 +10,7 @@ from almoner.screening.screenings.indexing import IndexedEntry, ScreeningIndex, 
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import WatchlistEntry, WatchlistVersion
 
-Compared = TypeVar("Compared")
+Returned = TypeVar("Returned")
 
 
 class WatchlistsOutdated(Exception):
@@ -25,7 +25,7 @@ class Screener:
         self._lists = ScreeningIndex((), ())
         self._renewing = asyncio.Lock()
 
-    async def run_with_watchlists(self, db: Database, work: Callable[[Tx], Awaitable[Compared]]) -> Compared:
+    async def run_with_watchlists(self, db: Database, work: Callable[[Tx], Awaitable[Returned]]) -> Returned:
         """Run ``work`` in a write transaction with current watchlists; reload outdated ones and run it again."""
         while True:
             try:

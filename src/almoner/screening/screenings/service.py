@@ -6,7 +6,7 @@ that the update can affect are screened again.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Tx
@@ -239,13 +239,20 @@ async def build_import_index(tx: Tx, import_id: UUID) -> ScreeningIndex:
     return ScreeningIndex([one for one in fresh if one is not None], versions)
 
 
+class SubjectHitBatch(NamedTuple):
+    """The subjects of a batch that have hits, and the last subject of the batch; None if the batch is empty."""
+
+    subject_ids_with_hits: list[UUID]
+    last_compared_subject_id: UUID | None
+
+
 async def find_subject_ids_with_hits(
     tx: Tx, screening_index: ScreeningIndex, after_subject_id: UUID
-) -> tuple[list[UUID], UUID | None]:
-    """(subjects with hits on these lists, last subject compared) among the next watched subjects."""
+) -> SubjectHitBatch:
+    """Compare the next watched subjects with these lists."""
     batch = await store.list_monitored_subjects(tx, after_subject_id, BATCH_SIZE)
     found = await asyncio.to_thread(lambda: [one.id for one in batch if screening_index.find_hits(one.details)])
-    return found, batch[-1].id if batch else None
+    return SubjectHitBatch(found, batch[-1].id if batch else None)
 
 
 async def list_subject_ids_screened_by_older_engine(tx: Tx, after_subject_id: UUID, limit: int) -> list[UUID]:

@@ -31,6 +31,7 @@ from almoner.screening.watchlists.domain import (
     WatchlistImportRefused,
 )
 from almoner.screening.watchlists.files import ImportFiles
+from almoner.screening.watchlists.load_checks import ImportMeasures
 from almoner.screening.watchlists.ports import DatedWatchlistSource, WatchlistSource
 
 ReportProgress = Callable[[int], None]
@@ -123,6 +124,23 @@ def _read_entries(source: WatchlistSource, paths: Sequence[Path], report: Report
     return read
 
 
+async def _find_problems(
+    tx: Tx,
+    source: WatchlistSource,
+    load: WatchlistImport,
+    new: ImportMeasures,
+    before: WatchlistImport | None,
+    current_count: int,
+) -> list[str]:
+    current_names = await store.count_current_names(tx, source.code)
+    current = ImportMeasures(current_count, current_names, before.published_at if before else None)
+    return [
+        *load_checks.find_import_problems(
+            source, new, current, rejected_count=load.rejected, removed_count=load.removed
+        )
+    ]
+
+
 async def _merge(
     tx: Tx,
     source: WatchlistSource,
@@ -158,9 +176,8 @@ async def _merge(
         kept=kept,
         problems=tuple(_first_problems(read.rejected, _MAX_PROBLEMS)),
     )
-    names = read.name_count, await store.count_current_names(tx, source.code)
-    counts = load.entries, load.rejected, load.removed, len(current), names
-    reasons = [*load_checks.find_import_problems(source, *counts, (reported, before.published_at if before else None))]
+    new = ImportMeasures(load.entries, read.name_count, reported)
+    reasons = await _find_problems(tx, source, load, new, before, len(current))
     if reasons and not read.entries:
         raise WatchlistImportRefused(
             f"the files contain no entry of {source.title}{_problem_suffix(read.rejected)}. To remove all its entries, "

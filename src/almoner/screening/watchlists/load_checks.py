@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from almoner.screening.watchlists.ports import WatchlistSource
 
@@ -12,29 +12,31 @@ _MOST_REMOVED: Final = 0.2
 _FEW_REMOVED: Final = 10
 
 
-def find_import_problems(
-    source: WatchlistSource,
-    entry_count: int,
-    rejected_count: int,
-    removed_count: int,
-    current_count: int,
-    new_and_current_name_count: tuple[int, int],
-    new_and_current_published_at: tuple[datetime | None, datetime | None],
-) -> Iterator[str]:
-    """The problems of an import, one sentence each.
+class ImportMeasures(NamedTuple):
+    """The size and date of a version. ``name_count``: the names of all entries."""
 
-    ``new_and_current_name_count``: the names of all entries. ``new_and_current_published_at``: the publication times of
-    the new and the current version.
-    """
+    entry_count: int
+    name_count: int
+    published_at: datetime | None
+
+
+def find_import_problems(
+    source: WatchlistSource, new: ImportMeasures, current: ImportMeasures, *, rejected_count: int, removed_count: int
+) -> Iterator[str]:
+    """The problems of an import, one sentence each."""
+    entry_count = new.entry_count
     if entry_count < max(source.min_entries, 1):
         yield f"the list has {entry_count:,} entries, but a complete list has at least {max(source.min_entries, 1):,}"
     if rejected_count > max(_FEW_BAD, _MOST_BAD * (entry_count + rejected_count)):
         yield f"{rejected_count:,} of {entry_count + rejected_count:,} rows could not be read"
-    if removed_count > max(_FEW_REMOVED, _MOST_REMOVED * current_count):
-        yield f"{removed_count:,} of the {current_count:,} current entries are missing from the list"
-    names, names_before = new_and_current_name_count
-    if names_before - names > max(_FEW_REMOVED, _MOST_REMOVED * names_before):
-        yield f"the entries have {names:,} names, but those of the current version have {names_before:,}"
-    new, old = new_and_current_published_at
-    if new and old and new < old:
-        yield f"the list is dated {new:%Y-%m-%d}, but the current version is dated {old:%Y-%m-%d}"
+    if removed_count > max(_FEW_REMOVED, _MOST_REMOVED * current.entry_count):
+        yield f"{removed_count:,} of the {current.entry_count:,} current entries are missing from the list"
+    if current.name_count - new.name_count > max(_FEW_REMOVED, _MOST_REMOVED * current.name_count):
+        yield (
+            f"the entries have {new.name_count:,} names, but those of the current version have {current.name_count:,}"
+        )
+    if new.published_at and current.published_at and new.published_at < current.published_at:
+        yield (
+            f"the list is dated {new.published_at:%Y-%m-%d}, but the current version is dated "
+            f"{current.published_at:%Y-%m-%d}"
+        )

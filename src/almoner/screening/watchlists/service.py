@@ -66,5 +66,5 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
         reported = version.load.published_at or version.load.retrieved_at
         telemetry.watchlists.age.labels(version.code).set(max(0.0, (tx.now - reported).total_seconds()))
         telemetry.watchlists.entries.labels(version.code).set(version.load.entries)
-    for code, status, count in await store.count_imports_by_status(tx):
-        telemetry.watchlists.loads.set_total((code, status), count)
+    for one in await store.count_imports_by_status(tx):
+        telemetry.watchlists.loads.set_total((one.watchlist_code, one.status), one.total)

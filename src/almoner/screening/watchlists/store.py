@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -319,10 +319,18 @@ async def find_entries_with_text(tx: Tx, normalised_text: str, limit: int) -> li
     return [TextHit(_entry(row), row["places"]) for row in rows]
 
 
-async def count_imports_by_status(tx: Tx) -> list[tuple[str, str, int]]:
+class ImportCount(NamedTuple):
+    """How many imports of a list have a status."""
+
+    watchlist_code: str
+    status: str
+    total: int
+
+
+async def count_imports_by_status(tx: Tx) -> list[ImportCount]:
     """Count the imports of each list by outcome."""
     rows = await tx.fetch("select list, status, count(*) from watchlist_load group by list, status")
-    return [(row["list"], row["status"], row["count"]) for row in rows]
+    return [ImportCount(row["list"], row["status"], row["count"]) for row in rows]
 
 
 def _load(row: Record) -> WatchlistImport:
