@@ -7,7 +7,7 @@ import pytest
 
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.documents import service as documents
-from almoner.validation.applications.documents.domain import EvidenceOutcome, RetentionPeriods
+from almoner.validation.applications.documents.domain import DatedEvidenceOutcome, EvidenceOutcome, RetentionPeriods
 from almoner.validation.applications.submission_documents import jobs as submission_documents_jobs
 from tests.support import appeals
 from tests.support.client import Client, data
@@ -42,9 +42,9 @@ def after(days: int) -> datetime:
     ],
 )
 def test_a_document_is_kept_as_long_as_anything_needs_it(
-    ends: list[tuple[EvidenceOutcome, datetime]], until: datetime | None
+    ends: list[tuple[EvidenceOutcome, datetime | None]], until: datetime | None
 ) -> None:
-    assert SHORT.retention_ends_at(MADE, ends) == until
+    assert SHORT.retention_ends_at(MADE, [DatedEvidenceOutcome(*one) for one in ends]) == until
 
 
 async def later(service: Service, **time: float) -> None:

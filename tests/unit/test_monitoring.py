@@ -20,6 +20,7 @@ from almoner.validation.ongoing.monitoring.domain import (
     AlreadyCancelled,
     CategoryStatus,
     Compliance,
+    DatedScreenedWatchlist,
     InvalidState,
     MatchDecision,
     MonitoringEvidence,
@@ -198,8 +199,16 @@ def test_a_live_one_shows_the_versions_up_to_which_all_are_compared() -> None:
     live = at("pending").with_evidence(MonitoringEvidence((), own, "yes"), "name", NOW)
     newer = ScreenedWatchlist("a", "2", "sanction")
     later, earlier = NOW + timedelta(seconds=1), NOW - timedelta(seconds=1)
-    assert monitoring_evidence.with_newer_watchlist_versions(live, [(newer, later)]).sources == (newer, own[1])
-    assert monitoring_evidence.with_newer_watchlist_versions(live, [(newer, earlier)]).sources == own
+    assert monitoring_evidence.with_newer_watchlist_versions(live, [DatedScreenedWatchlist(newer, later)]).sources == (
+        newer,
+        own[1],
+    )
     assert (
-        monitoring_evidence.with_newer_watchlist_versions(live.with_cancellation(NOW), [(newer, later)]).sources == own
+        monitoring_evidence.with_newer_watchlist_versions(live, [DatedScreenedWatchlist(newer, earlier)]).sources == own
+    )
+    assert (
+        monitoring_evidence.with_newer_watchlist_versions(
+            live.with_cancellation(NOW), [DatedScreenedWatchlist(newer, later)]
+        ).sources
+        == own
     )

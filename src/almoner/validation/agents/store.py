@@ -329,12 +329,19 @@ async def find_earliest_unerased_verification_end(
     return found
 
 
+class ErasedVerification(NamedTuple):
+    """A verification whose personal data was erased, and its partner."""
+
+    verification_id: UUID
+    partner_id: UUID
+
+
 async def erase_personal_data(
     tx: Tx, end_reason: EndReason, ended_before: datetime, limit: int
-) -> list[tuple[UUID, UUID]]:
+) -> list[ErasedVerification]:
     """Erase personal data of verifications that ended for this reason before a time.
 
-    Returns their IDs and partners. Rows are locked first and the condition is checked again, so that an appeal
+    Rows are locked first and the condition is checked again, so that an appeal
     committed before the lock is seen.
     """
     held = await tx.fetch(
@@ -354,4 +361,4 @@ async def erase_personal_data(
         ended_before,
         [row["id"] for row in held],
     )
-    return [(row["id"], row["partner_id"]) for row in rows]
+    return [ErasedVerification(row["id"], row["partner_id"]) for row in rows]

@@ -17,6 +17,7 @@ from almoner.validation.decisions.reviews.domain import (
     ReviewDecision,
     ReviewEvidence,
     ReviewSubject,
+    SourceLink,
     ValueComparison,
 )
 from almoner.validation.requests import service
@@ -135,14 +136,14 @@ def _beside(
     return [ValueComparison(label, value, of) for (label, value), of in zip(_stated(request), found, strict=True)]
 
 
-async def _links(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:
+async def _links(tx: Tx, request: ValidationRequest) -> list[SourceLink]:
     """A link to the register's page of the entry."""
     return _register_link(await registries.get(tx, request.registry_id), request.details.registry_number)
 
 
-def _register_link(registry: Registry, number: str) -> list[tuple[str, str]]:
+def _register_link(registry: Registry, number: str) -> list[SourceLink]:
     page = register_page_url(registry.code, number)
-    return [(f"{registry.english_name}: {number}", page)] if page else []
+    return [SourceLink(f"{registry.english_name}: {number}", page)] if page else []
 
 
 async def _candidates(tx: Tx, request: ValidationRequest, evaluation: Evaluation) -> list[RegisterCandidate]:

@@ -195,9 +195,10 @@ async def record_attempts_and_list_delivery_ids(tx: Tx, evaluated_attempts: Sequ
     """Store attempts and their results; returns the deliveries whose next attempt this was."""
     recorded = await store.record_attempts_and_list_delivery_ids(tx, evaluated_attempts)
     ours = [outcome for outcome in evaluated_attempts if outcome.delivery_id in recorded]
-    answers: dict[UUID, tuple[Partner, list[AttemptOutcome]]] = {}
+    answers: dict[UUID, subscriptions.PartnerOutcomes] = {}
     for outcome in ours:
-        answers.setdefault(outcome.subscription_id, (outcome.partner, []))[1].append(_answer(outcome))
+        mine = answers.setdefault(outcome.subscription_id, subscriptions.PartnerOutcomes(outcome.partner, []))
+        mine.outcomes.append(_answer(outcome))
     if answers:
         await _expire_held_back(tx, await subscriptions.record_attempt_outcomes(tx, answers))
     # In a fixed order, so that two workers never wait for each other's subscriptions.

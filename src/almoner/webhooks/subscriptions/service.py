@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -203,8 +203,15 @@ async def suspend(tx: Tx, partner: Partner, subscription_id: UUID, *, called_url
     await _notify(tx, partner, suspended, "webhook_suspended")
 
 
+class PartnerOutcomes(NamedTuple):
+    """The results of attempts for one subscription, and its partner."""
+
+    partner: Partner
+    outcomes: list[AttemptOutcome]
+
+
 async def record_attempt_outcomes(
-    tx: Tx, outcomes_by_subscription: Mapping[UUID, tuple[Partner, Sequence[AttemptOutcome]]]
+    tx: Tx, outcomes_by_subscription: Mapping[UUID, PartnerOutcomes]
 ) -> dict[UUID, ReceiverHealth]:
     """Record the results of attempts by subscription; returns the changed health of receivers.
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from almoner.kit.errors import Conflict, Forbidden
@@ -112,6 +112,13 @@ EvidenceOutcome = Literal["open", "refused", "accepted"]
 """The outcome of a record that a document is evidence for. ``open``: not decided yet, or under review again."""
 
 
+class DatedEvidenceOutcome(NamedTuple):
+    """An outcome, and when it was decided; None while it is open."""
+
+    outcome: EvidenceOutcome
+    decided_at: datetime | None
+
+
 @dataclass(frozen=True, slots=True)
 class RetentionPeriods:
     """How long documents and applicants' data are kept after a decision (V6)."""
@@ -119,14 +126,15 @@ class RetentionPeriods:
     after_rejection: timedelta = timedelta(days=365)
     after_acceptance: timedelta = timedelta(days=2557)
 
-    def retention_ends_at(
-        self, created_at: datetime, outcomes: Sequence[tuple[EvidenceOutcome, datetime]]
-    ) -> datetime | None:
+    def retention_ends_at(self, created_at: datetime, outcomes: Sequence[DatedEvidenceOutcome]) -> datetime | None:
         """When a document may be deleted; None while a record that it is evidence for is open."""
-        if any(outcome == "open" for outcome, _ in outcomes):
-            return None
+        ends = [created_at + self.after_rejection]
         after = {"refused": self.after_rejection, "accepted": self.after_acceptance}
-        return max([created_at + self.after_rejection, *(at + after[outcome] for outcome, at in outcomes)])
+        for outcome, decided_at in outcomes:
+            if outcome == "open" or decided_at is None:
+                return None
+            ends.append(decided_at + after[outcome])
+        return max(ends)
 
 
 def ensure_within_quota(stored_documents: Sequence[Document], new_document: Document) -> None:

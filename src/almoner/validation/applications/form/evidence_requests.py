@@ -1,7 +1,7 @@
 """Evidence that a reviewer requests from an applicant instead of rejecting: an application requirement and an email."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from almoner.platform.database.transactions import Tx
@@ -22,19 +22,26 @@ class EvidenceNotRequestable(ReviewRefused):
     """Evidence cannot be requested for this case."""
 
 
+class ApplicantCounts(NamedTuple):
+    """How many applicants the next request for a case asks, and how many wait for the case."""
+
+    to_ask: int
+    waiting: int
+
+
 async def can_request_evidence(tx: Tx, kind: Kind, subject_id: UUID) -> bool:
     """Whether an application waits for the case, so that its applicant can be asked. Locks nothing."""
     check = _CHECKS.get(kind)
     return check is not None and await submissions.can_request_evidence_for_any_submission(tx, check, subject_id)
 
 
-async def count_applicants_to_ask(tx: Tx, kind: Kind, subject_id: UUID) -> tuple[int, int]:
-    """How many applicants the next request for this case asks, and how many wait for the case."""
+async def count_applicants_to_ask(tx: Tx, kind: Kind, subject_id: UUID) -> ApplicantCounts:
+    """Count the applicants of this case."""
     check = _CHECKS.get(kind)
     if check is None:
-        return 0, 0
-    ids, waiting = await submissions.list_submission_ids_to_ask(tx, check, subject_id, submissions.MAX_ASKED)
-    return len(ids), waiting
+        return ApplicantCounts(0, 0)
+    found = await submissions.list_submission_ids_to_ask(tx, check, subject_id, submissions.MAX_ASKED)
+    return ApplicantCounts(len(found.submission_ids), found.waiting_count)
 
 
 async def list_requestable_evidence(tx: Tx, kind: Kind, subject_id: UUID) -> list[str]:

@@ -38,7 +38,7 @@ from almoner.validation.applications.form.form_session import (
     redirect_to,
     with_form_error_pages,
 )
-from almoner.validation.applications.form.form_views import FormNotice
+from almoner.validation.applications.form.form_views import DocumentRow, FormNotice
 from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import Kind
@@ -158,7 +158,9 @@ class FormDocumentPages(FormPagesBase):
     ) -> Response:
         async with self.db.read() as tx:
             found = await submission_documents.list_by_invite(tx, opened.application.invite)
-            listed = [(one.document, tx.ids.encode(submission_documents.TYPE, one.id), one.type) for one in found]
+            listed = [
+                DocumentRow(one.document, tx.ids.encode(submission_documents.TYPE, one.id), one.type) for one in found
+            ]
         return self.views.render_documents_page(
             opened.form_context,
             listed,

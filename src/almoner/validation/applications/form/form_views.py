@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
@@ -30,6 +30,14 @@ class FormNotice:
 
     text_key: str
     is_alert: bool = False
+
+
+class DocumentRow(NamedTuple):
+    """A file of the documents page, with its record's ID and kind."""
+
+    document: Document
+    id_text: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,14 +251,14 @@ class FormViews:
     def render_documents_page(
         self,
         context: FormContext,
-        document_rows: Sequence[tuple[Document, str, str]],
+        document_rows: Sequence[DocumentRow],
         *,
         status: int = 200,
         problems: Problems | None = None,
         notice: FormNotice | None = None,
         chosen_kind: str | None = None,
     ) -> Response:
-        """The page with all files and their states, and an upload form. ``document_rows``: with ID and kind."""
+        """The page with all files and their states, and an upload form."""
         kinds = view_models.accepted_document_kinds(context.application.configuration)
         locale = context.language.locale
         return self.render_page(
@@ -264,14 +272,14 @@ class FormViews:
             chosen_kind=chosen_kind if chosen_kind in kinds else kinds[0],
             documents=[
                 {
-                    "id": name,
-                    "name": document.file_name,
-                    "state": document.scan_status,
-                    "type": kind,
-                    "format": view_models.FORMATS[document.media_type],
-                    "size": view_models.format_file_size(document.size, locale),
+                    "id": row.id_text,
+                    "name": row.document.file_name,
+                    "state": row.document.scan_status,
+                    "type": row.kind,
+                    "format": view_models.FORMATS[row.document.media_type],
+                    "size": view_models.format_file_size(row.document.size, locale),
                 }
-                for document, name, kind in document_rows
+                for row in document_rows
             ],
         )
 

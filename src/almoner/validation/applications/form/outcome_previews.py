@@ -70,7 +70,8 @@ async def _previewed_submissions(
     if kind is None:
         found = await submissions.list_open_submission_ids(tx, subject.kind, [subject.id])
     else:
-        found, _ = await submissions.list_submission_ids_to_ask(tx, subject.kind, subject.id, submissions.MAX_ASKED)
+        to_ask = await submissions.list_submission_ids_to_ask(tx, subject.kind, subject.id, submissions.MAX_ASKED)
+        found = to_ask.submission_ids
     return found[:_MOST_PREVIEWED], len(found[_MOST_PREVIEWED:])
 
 

@@ -10,7 +10,7 @@ from asyncpg import Record
 
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.validation.applications.documents.domain import EvidenceOutcome
+from almoner.validation.applications.documents.domain import DatedEvidenceOutcome
 from almoner.validation.applications.submission_documents.domain import Kind
 
 
@@ -101,11 +101,11 @@ where d.document_id = any($1::uuid[])
 @across_partners("held")
 async def load_evidence_outcomes_by_document_id(
     tx: Tx, document_ids: Sequence[UUID]
-) -> dict[UUID, list[tuple[EvidenceOutcome, datetime]]]:
-    """The outcomes of all records that these files are evidence for, and when, by file."""
-    found: dict[UUID, list[tuple[EvidenceOutcome, datetime]]] = {}
+) -> dict[UUID, list[DatedEvidenceOutcome]]:
+    """The outcomes of all records that these files are evidence for, by file."""
+    found: dict[UUID, list[DatedEvidenceOutcome]] = {}
     for row in await tx.fetch(_OUTCOMES, list(document_ids)):
-        found.setdefault(row[0], []).append((row[1], row[2]))
+        found.setdefault(row[0], []).append(DatedEvidenceOutcome(row[1], row[2]))
     return found
 
 

@@ -27,8 +27,8 @@ def list_requestable_evidence(submission: Submission, check: Check) -> list[str]
 
 async def lock_submissions_for_evidence_request(tx: Tx, check: Check, check_record_id: UUID) -> list[Submission]:
     """Lock the undecided submissions whose applicants are asked next about this check, at most ``MAX_ASKED``."""
-    ids, _ = await store.list_submission_ids_to_ask(tx, check, check_record_id, MAX_ASKED)
-    found = [await submission_evaluation.get_for_update(tx, ALL_PARTNERS, one) for one in sorted(ids)]
+    to_ask = await store.list_submission_ids_to_ask(tx, check, check_record_id, MAX_ASKED)
+    found = [await submission_evaluation.get_for_update(tx, ALL_PARTNERS, one) for one in sorted(to_ask.submission_ids)]
     return [one for one in found if one.status == "pending" and one.applicant.email is not None]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -404,9 +404,16 @@ async def can_request_evidence_for_any_submission(tx: Tx, check: str, check_reco
     return found
 
 
+class SubmissionsToAsk(NamedTuple):
+    """The submissions to ask next, and how many wait in all."""
+
+    submission_ids: list[UUID]
+    waiting_count: int
+
+
 @across_partners("operators")
-async def list_submission_ids_to_ask(tx: Tx, check: str, check_record_id: UUID, limit: int) -> tuple[list[UUID], int]:
-    """The submissions to ask next of those of ``can_request_evidence_for_any_submission``, and how many there are.
+async def list_submission_ids_to_ask(tx: Tx, check: str, check_record_id: UUID, limit: int) -> SubmissionsToAsk:
+    """The submissions to ask next of those of ``can_request_evidence_for_any_submission``.
 
     If there are more than ``limit``: those that were never asked about this check, or else those asked longest ago.
     """
@@ -426,7 +433,7 @@ async def list_submission_ids_to_ask(tx: Tx, check: str, check_record_id: UUID, 
         check,
         limit,
     )
-    return [row["id"] for row in rows], rows[0]["total"] if rows else 0
+    return SubmissionsToAsk([row["id"] for row in rows], rows[0]["total"] if rows else 0)
 
 
 async def list_undecided_submission_ids(tx: Tx, partner: Partner, configuration_id: UUID) -> list[UUID]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from almoner.kit.evidence import EvaluationStep
@@ -184,6 +184,13 @@ class ValueComparison:
     listed: Sequence[str] = ()
 
 
+class SourceLink(NamedTuple):
+    """A public page of a source."""
+
+    label: str
+    url: str
+
+
 @dataclass(frozen=True, slots=True)
 class RegisterCandidate:
     """Another register entry that a case may mean, with what ``ReviewEvidence`` has for the entry of the number."""
@@ -193,19 +200,19 @@ class RegisterCandidate:
     registry_number: str
     place: str | None
     value_comparisons: Sequence[ValueComparison]
-    links: Sequence[tuple[str, str]]
+    links: Sequence[SourceLink]
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewEvidence:
-    """The evidence shown to a reviewer. ``links``: public pages of sources, by name."""
+    """The evidence shown to a reviewer. ``links``: public pages of sources."""
 
     title: str
     facts: Sequence[Fact]
     steps: Sequence[EvaluationStep] = ()
     document_ids: Sequence[UUID] = ()
     value_comparisons: Sequence[ValueComparison] = ()
-    links: Sequence[tuple[str, str]] = ()
+    links: Sequence[SourceLink] = ()
     candidates: Sequence[RegisterCandidate] = ()
 
 

@@ -52,6 +52,7 @@ from almoner.validation.decisions.reviews.domain import (
 )
 from almoner.validation.decisions.reviews.ports import ReopenHandler, ReviewHandler
 from almoner.validation.decisions.reviews.store import QueuePosition as QueuePosition
+from almoner.validation.decisions.reviews.store import RelatedDecisions
 from almoner.validation.decisions.reviews.store import count_open_reviews_by_filter as count_open_reviews_by_filter
 from almoner.validation.decisions.reviews.store import count_open_reviews_up_to as count_open_reviews_up_to
 from almoner.validation.decisions.reviews.store import (
@@ -221,8 +222,8 @@ async def load_review_details(tx: Tx, handler: ReviewHandler, subject_id: UUID) 
 async def load_review_context(tx: Tx, handler: ReviewHandler, subject: ReviewSubject) -> ReviewContext:
     """Load reviewers' notes and related decisions, for operators only: they concern other partners' records too."""
     related = await handler.list_related_subjects(tx, subject.id)
-    decided, waiting = await store.list_related_decisions(tx, related, MAX_RELATED) if related else ([], [])
-    return ReviewContext(await store.list_notes(tx, subject), decided, waiting)
+    found = await store.list_related_decisions(tx, related, MAX_RELATED) if related else RelatedDecisions([], [])
+    return ReviewContext(await store.list_notes(tx, subject), found.decided, found.pending)
 
 
 async def claim_next_review(
@@ -428,16 +429,16 @@ async def _reviewer_name(tx: Tx, by: str | None) -> str:
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Report how many reviews wait, and since when."""
-    waiting = {kind: (count, oldest) for kind, count, oldest in await store.count_open_reviews_by_kind(tx)}
+    waiting = await store.count_open_reviews_by_kind(tx)
     for kind in KINDS:
-        count, oldest = waiting.get(kind, (0, tx.now))
-        telemetry.reviews.open.labels(kind).set(count)
-        telemetry.reviews.oldest.labels(kind).set(max(0.0, (tx.now - oldest).total_seconds()))
+        total, oldest = waiting.get(kind, (0, None))
+        telemetry.reviews.open.labels(kind).set(total)
+        telemetry.reviews.oldest.labels(kind).set(max(0.0, (tx.now - (oldest or tx.now)).total_seconds()))
 
 
 async def collect_decision_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Report decisions by person, and waiting times. Reads all decisions ever made by people."""
     for by, kind, verdict, count in await store.list_decision_counts(tx):
         telemetry.reviews.decisions.set_total((by, kind, verdict), count)
-    for kind, counts, seconds in await store.list_waiting_time_histograms(tx, telemetry.reviews.waited.bounds):
-        telemetry.reviews.waited.set((kind,), counts, seconds)
+    for one in await store.list_waiting_time_histograms(tx, telemetry.reviews.waited.bounds):
+        telemetry.reviews.waited.set((one.kind,), one.counts_by_bucket, one.total_seconds)

@@ -277,12 +277,12 @@ class OpenReviewCount(NamedTuple):
 
 
 @across_partners("operators")
-async def count_open_reviews_by_kind(tx: Tx) -> list[tuple[Kind, int, datetime]]:
+async def count_open_reviews_by_kind(tx: Tx) -> dict[Kind, OpenReviewCount]:
     """The number of open reviews by kind, and since when the oldest has waited."""
     rows = await tx.fetch(
         "select kind, count(*) as count, min(asked_at) as oldest from review where status = 'open' group by kind"
     )
-    return [(row[0], row[1], row[2]) for row in rows]
+    return {row[0]: OpenReviewCount(row[1], row[2]) for row in rows}
 
 
 @across_partners("operators")
@@ -363,11 +363,24 @@ async def list_decision_counts(tx: Tx) -> list[DecisionCount]:
     return [DecisionCount(row[0], row[1], row[2], row[3]) for row in rows]
 
 
+class BucketCount(NamedTuple):
+    """How many reviews are in a bucket, by the index of its upper bound."""
+
+    bucket_index: int
+    review_count: int
+
+
+class WaitingTimeHistogram(NamedTuple):
+    """How long decided reviews of a kind waited."""
+
+    kind: Kind
+    counts_by_bucket: Sequence[BucketCount]
+    total_seconds: float
+
+
 @across_partners("operators")
-async def list_waiting_time_histograms(
-    tx: Tx, bucket_bounds: Sequence[Decimal]
-) -> list[tuple[Kind, Sequence[tuple[int, int]], float]]:
-    """By kind: decided reviews per bucket of waiting time (index of the upper bound), and the total seconds."""
+async def list_waiting_time_histograms(tx: Tx, bucket_bounds: Sequence[Decimal]) -> list[WaitingTimeHistogram]:
+    """The waiting times of decided reviews by kind."""
     rows = await tx.fetch(
         """
         select kind, array_agg(place) as places, array_agg(count) as counts, sum(seconds)::float8 as seconds from (
@@ -380,7 +393,7 @@ async def list_waiting_time_histograms(
         """,
         bucket_bounds,
     )
-    return [(row[0], tuple(zip(row[1], row[2], strict=True)), row[3]) for row in rows]
+    return [WaitingTimeHistogram(row[0], tuple(map(BucketCount, row[1], row[2])), row[3]) for row in rows]
 
 
 async def assign_review(tx: Tx, review: Review, assignee_id: str, claimed_until: datetime) -> None:
@@ -455,10 +468,15 @@ async def list_conflicts(tx: Tx, subject: ReviewSubject) -> list[DeclaredConflic
     return [DeclaredConflict(*row) for row in rows]
 
 
-async def list_related_decisions(
-    tx: Tx, related_subjects: Sequence[RelatedSubject], limit: int
-) -> tuple[list[RelatedDecision], list[RelatedDecision]]:
-    """List decisions on related records, newest first, and pending ones."""
+class RelatedDecisions(NamedTuple):
+    """Decisions on related records, newest first, and pending ones."""
+
+    decided: list[RelatedDecision]
+    pending: list[RelatedDecision]
+
+
+async def list_related_decisions(tx: Tx, related_subjects: Sequence[RelatedSubject], limit: int) -> RelatedDecisions:
+    """List decisions on related records, and pending ones."""
     by_subject = {(one.subject.kind, one.subject.id): one for one in related_subjects}
     kinds, ids = [kind for kind, _ in by_subject], [id_ for _, id_ in by_subject]
     decided = await tx.fetch(
@@ -482,7 +500,7 @@ async def list_related_decisions(
         ids,
         limit,
     )
-    return (
+    return RelatedDecisions(
         [
             RelatedDecision(
                 by_subject[row[0], row[1]],

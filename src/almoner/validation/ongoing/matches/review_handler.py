@@ -19,6 +19,7 @@ from almoner.validation.decisions.reviews.domain import (
     ReviewDecision,
     ReviewEvidence,
     ReviewSubject,
+    SourceLink,
     ValueComparison,
 )
 from almoner.validation.ongoing.matches import service
@@ -63,7 +64,9 @@ class MatchReviewHandler:
             steps=[_step(part) for part in match.parts],
             value_comparisons=_compared(stored, listed),
             links=[
-                (f"{match.list}: {one.listed.key}", one.listed.source_url) for one in listed if one.listed.source_url
+                SourceLink(f"{match.list}: {one.listed.key}", one.listed.source_url)
+                for one in listed
+                if one.listed.source_url
             ],
         )
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, Literal, cast
+from typing import Final, Literal, NamedTuple, cast
 from uuid import UUID
 
 from almoner.kit.errors import BadRequest
@@ -84,6 +84,13 @@ class ScreenedWatchlist:
     category: Category
     status: ScreeningStatus = "screened"
     reason: ScreeningObstacle | None = None
+
+
+class DatedScreenedWatchlist(NamedTuple):
+    """A list version that all live subscriptions were compared with, and when."""
+
+    watchlist: ScreenedWatchlist
+    screened_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

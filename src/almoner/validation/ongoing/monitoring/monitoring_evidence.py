@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
@@ -14,6 +13,7 @@ from almoner.validation.applications.configurations import service as configurat
 from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.ongoing.monitoring.domain import (
     DEFAULT_FLAGS,
+    DatedScreenedWatchlist,
     MonitoringEvidence,
     MonitoringMatch,
     MonitoringResults,
@@ -121,7 +121,7 @@ def registration_status_of(organisation: Organisation) -> RegistrationActive | N
 
 
 def with_newer_watchlist_versions(
-    subscription: MonitoringSubscription, screened_versions: Sequence[tuple[ScreenedWatchlist, datetime]]
+    subscription: MonitoringSubscription, screened_versions: Sequence[DatedScreenedWatchlist]
 ) -> MonitoringSubscription:
     """The subscription with the list versions that all live subscriptions were compared with, if newer than its own.
 
@@ -133,9 +133,9 @@ def with_newer_watchlist_versions(
         return subscription
     own = subscription.sources[0]  # an obstacle for one list is one for all
     newer = [
-        replace(source, status=own.status, reason=own.reason)
-        for source, at in screened_versions
-        if at > subscription.screened_at
+        replace(one.watchlist, status=own.status, reason=own.reason)
+        for one in screened_versions
+        if one.screened_at > subscription.screened_at
     ]
     lists = {source.list for source in newer}
     stored = [source for source in subscription.sources if source.list not in lists]

@@ -1,7 +1,6 @@
 """SQL for monitoring subscriptions."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -17,6 +16,7 @@ from almoner.platform.http.paging import RequestedPage
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.ongoing.monitoring.domain import (
     SUBSCRIPTION,
+    DatedScreenedWatchlist,
     MonitoringFilters,
     MonitoringMatch,
     MonitoringResults,
@@ -327,12 +327,12 @@ async def list_subscription_ids_by_configuration(
     return [row["id"] for row in rows]
 
 
-async def list_screened_watchlist_versions(tx: Tx) -> list[tuple[ScreenedWatchlist, datetime]]:
-    """The version of each list that all live subscriptions were compared with, and since when."""
+async def list_screened_watchlist_versions(tx: Tx) -> list[DatedScreenedWatchlist]:
+    """The version of each list that all live subscriptions were compared with."""
     rows = await tx.fetch(
         "select list, version, unnest(categories) as category, compared_at from monitoring_list order by list, category"
     )
-    return [(ScreenedWatchlist(*row[:3]), row[3]) for row in rows]
+    return [DatedScreenedWatchlist(ScreenedWatchlist(*row[:3]), row[3]) for row in rows]
 
 
 async def record_screened_watchlist_version(
