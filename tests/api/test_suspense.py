@@ -87,7 +87,9 @@ async def test_m6_every_row_of_the_rules_holds_in_the_running_service(giving: Gi
 
 
 @pytest.mark.parametrize("became", ["donation_cancelled", "session_over", "paid_twice", "unknown_payment", "short"])
-@pytest.mark.parametrize(("tampered", "reason"), [({"live": True}, "other_mode"), ({"ours": False}, "other_account")])
+@pytest.mark.parametrize(
+    ("tampered", "reason"), [({"is_live_mode": True}, "other_mode"), ({"goes_to_our_account": False}, "other_account")]
+)
 async def test_m5_what_never_reached_us_is_neither_posted_nor_sent_back_whatever_it_was_for(
     giving: Giving, became: str, tampered: dict[str, object], reason: str
 ) -> None:
