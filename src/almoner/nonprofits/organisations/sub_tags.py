@@ -1,11 +1,14 @@
 """Sub-tags of organisations on the wire (settled 4), each with the rule that gave it."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.activities.domain import TAGS, VERSION, sub_tags_in_file_order
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import ResponseRecord
+
+_VERSION_TIMESTAMP: Final = iso_timestamp(VERSION)
 
 
 class TagNameResponse(ResponseRecord):
@@ -29,7 +32,6 @@ class ActivitySubTagResponse(ResponseRecord):
 
 def sub_tags_response(tx: Tx, rules_by_sub_tag: Mapping[str, str] | None) -> list[ActivitySubTagResponse]:
     """The response for sub-tags by code, in the order of the file. Codes that the file no longer has are omitted."""
-    at = iso_timestamp(VERSION)
     return [
         ActivitySubTagResponse(
             id=tx.ids.encode("activitysubtag", sub.id),
@@ -37,8 +39,8 @@ def sub_tags_response(tx: Tx, rules_by_sub_tag: Mapping[str, str] | None) -> lis
             tag=TagNameResponse(tx.ids.encode("activitytag", sub.tag_id), TAGS[sub.tag_id].name),
             description=sub.description,
             rule=(rules_by_sub_tag or {})[sub.code],
-            created_at=at,
-            updated_at=at,
+            created_at=_VERSION_TIMESTAMP,
+            updated_at=_VERSION_TIMESTAMP,
         )
         for sub in sub_tags_in_file_order(rules_by_sub_tag or {})
     ]
