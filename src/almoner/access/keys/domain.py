@@ -124,6 +124,13 @@ class ApiKey:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
+class NewApiKey(NamedTuple):
+    """An API key that was just created, and its secret."""
+
+    key: ApiKey
+    secret: str
+
+
 class UnknownScopes(ValueError):
     """No endpoint uses these scopes."""
 

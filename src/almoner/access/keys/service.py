@@ -11,6 +11,7 @@ from almoner.access.keys.domain import (
     ApiRequestFilter,
     ApiRequestPage,
     Kind,
+    NewApiKey,
     RequestCounts,
 )
 from almoner.access.keys.store import list_by_partner as list_by_partner
@@ -44,7 +45,7 @@ async def create(
     scopes: frozenset[str] = frozenset(),
     *,
     expires_at: datetime | None = None,
-) -> tuple[ApiKey, str]:
+) -> NewApiKey:
     """Create an API key; its secret is returned this once. Raises ValueError for impossible scopes."""
     secret = domain.generate_key_secret(kind, sandbox=tx.deployment.sandbox)
     key = ApiKey(
@@ -60,7 +61,7 @@ async def create(
         None,
     )
     await store.insert(tx, key, hash_key_secret(tx.vault, secret))
-    return key, secret
+    return NewApiKey(key, secret)
 
 
 async def find_by_secret(tx: Tx, secret: str) -> ApiKey | None:
@@ -78,7 +79,7 @@ async def get(tx: Tx, key_id: UUID) -> ApiKey:
     return key
 
 
-async def rotate(tx: Tx, key_id: UUID, overlap: timedelta = domain.DEFAULT_OVERLAP) -> tuple[ApiKey, str]:
+async def rotate(tx: Tx, key_id: UUID, overlap: timedelta = domain.DEFAULT_OVERLAP) -> NewApiKey:
     """Create a successor key; the old one works until the overlap ends (K4). Raises NoSuchKey, RotationOverlapTooLong.
 
     The successor has the same lifetime.
@@ -89,7 +90,7 @@ async def rotate(tx: Tx, key_id: UUID, overlap: timedelta = domain.DEFAULT_OVERL
     expires_at = None if lifetime is None else tx.real_now + lifetime
     new, secret = await create(tx, Partner(old.partner_id), old.kind, old.name, old.scopes, expires_at=expires_at)
     await store.expire(tx, old, ends, new.id)
-    return new, secret
+    return NewApiKey(new, secret)
 
 
 async def _original_lifetime(tx: Tx, key: ApiKey) -> timedelta | None:

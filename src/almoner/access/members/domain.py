@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from almoner.access.people.domain import MemberRole, Person, Profile, Role
@@ -57,6 +57,20 @@ class GroupChange:
     group: Group
     added: tuple[UUID, ...] = ()
     removed: tuple[UUID, ...] = ()
+
+
+class NewMember(NamedTuple):
+    """A new member and the URL of their invitation."""
+
+    person: Person
+    invitation_url: str
+
+
+class MemberInvitation(NamedTuple):
+    """A member who can join again. ``url``: the invitation's; None if only the member's mailbox may get it."""
+
+    person: Person
+    url: str | None
 
 
 class NoSuchGroup(LookupError):

@@ -19,7 +19,7 @@ from almoner.access.accounts.page_guard import (
 )
 from almoner.access.accounts.page_texts import PageTexts, build_page_texts
 from almoner.access.keys import service as keys
-from almoner.access.keys.domain import PUBLISHABLE_SCOPES, SCOPES, ApiKey, Kind
+from almoner.access.keys.domain import PUBLISHABLE_SCOPES, SCOPES, ApiKey, Kind, NewApiKey
 from almoner.access.keys.service import NoSuchKey
 from almoner.access.members.service import api_keys
 from almoner.access.members.views import english_problems_by_field
@@ -99,7 +99,7 @@ class ApiKeyPages:
             problems=problems,
         )
 
-    async def _create(self, visitor: SignedInRequest, typed: ApiKeyForm, tx: Tx) -> tuple[ApiKey, str]:
+    async def _create(self, visitor: SignedInRequest, typed: ApiKeyForm, tx: Tx) -> NewApiKey:
         return await api_keys.create(
             tx,
             partner_from_request(visitor),
@@ -156,7 +156,7 @@ class ApiKeyPages:
                 raise NotFound
 
     async def _show_secret(
-        self, visitor: SignedInRequest, texts: PageTexts, make: Callable[[Tx], Awaitable[tuple[ApiKey, str]]]
+        self, visitor: SignedInRequest, texts: PageTexts, make: Callable[[Tx], Awaitable[NewApiKey]]
     ) -> Response:
         """Make a key, once for each form, and show its secret."""
 

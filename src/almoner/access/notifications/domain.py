@@ -1,8 +1,9 @@
 """Undeliverable emails; pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 RETENTION: Final = timedelta(days=90)
@@ -30,3 +31,10 @@ class UndeliverableEmail:
     reason: str
     was_rejected: bool
     created_at: datetime
+
+
+class UndeliveredEmailJob(NamedTuple):
+    """The job that sends an undeliverable email again: its kind and payload."""
+
+    kind: str
+    payload: Mapping[str, object]

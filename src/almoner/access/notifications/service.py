@@ -145,10 +145,9 @@ async def count_undeliverable_emails(tx: Tx, max_count: int) -> int:
 
 async def resend_email(tx: Tx, email_id: UUID) -> None:
     """Send an undeliverable email again, composed from current data. Raises NoSuchUndeliverableEmail."""
-    if (found := await store.delete_and_return_job(tx, email_id)) is None:
+    if (job := await store.delete_undeliverable_email_and_return_job(tx, email_id)) is None:
         raise NoSuchUndeliverableEmail
-    kind, payload = found
-    await queue.enqueue_job(tx, kind, payload)
+    await queue.enqueue_job(tx, job.kind, job.payload)
 
 
 async def next_deletion_at(tx: Tx) -> datetime | None:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.access.notifications.domain import UndeliverableEmail
+from almoner.access.notifications.domain import UndeliverableEmail, UndeliveredEmailJob
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 
@@ -67,10 +67,10 @@ async def count_undeliverable_emails(tx: Tx, max_count: int) -> int:
 
 
 @across_partners("operators")
-async def delete_and_return_job(tx: Tx, email_id: UUID) -> tuple[str, Mapping[str, object]] | None:
-    """Delete an undeliverable email; returns its kind and the payload of its job."""
+async def delete_undeliverable_email_and_return_job(tx: Tx, email_id: UUID) -> UndeliveredEmailJob | None:
+    """Delete an undeliverable email; returns the job that sends it again."""
     row = await tx.fetchrow("delete from undeliverable_email where id = $1 returning kind, payload", email_id)
-    return None if row is None else (row["kind"], row["payload"])
+    return None if row is None else UndeliveredEmailJob(row["kind"], row["payload"])
 
 
 @across_partners("sweep")

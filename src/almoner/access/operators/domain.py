@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from almoner.access.people.domain import OperatorRole, Person, Realm
@@ -69,6 +69,13 @@ class OperatorToken:
         return f"{'active until' if self.is_valid(now) else 'expired'} {self.expires_at:%Y-%m-%d %H:%M} UTC"
 
 
+class NewOperatorToken(NamedTuple):
+    """An operator token that was just created, and its secret."""
+
+    token: OperatorToken
+    secret: str
+
+
 @dataclass(frozen=True, slots=True)
 class ApprovalReview:
     """One operator's review for an approval: who, when and on what evidence."""
@@ -92,13 +99,27 @@ class Approval:
     outcome: ApprovalOutcome | None = None
 
 
+class PendingApproval(NamedTuple):
+    """An approval that waits for a second operator, and the operator who gave the first."""
+
+    approval: Approval
+    first_approver: Person
+
+
+class SecondApproval(NamedTuple):
+    """The second operator's ID, and their note."""
+
+    approved_by: str
+    note: str
+
+
 @dataclass(frozen=True, slots=True)
 class ApprovedDecision:
-    """A decision with its required approvals. ``second_approval``: the other operator and their note."""
+    """A decision with its required approvals."""
 
     decided_by: str
     note: str
-    second_approval: tuple[str, str] | None = None
+    second_approval: SecondApproval | None = None
 
     @property
     def approver_count(self) -> int:

@@ -14,9 +14,10 @@ from almoner.access.operators.domain import (
     ApprovalReview,
     OperatorAccount,
     OperatorToken,
+    PendingApproval,
 )
 from almoner.access.people import service as people
-from almoner.access.people.domain import Person, Realm
+from almoner.access.people.domain import Realm
 from almoner.platform.database.transactions import Tx
 
 _KNOWN_BY: Final = "id, person_id, name, hint, created_at, expires_at, revoked_at, last_used_at"
@@ -258,7 +259,7 @@ async def close_approval(
 
 async def list_pending_approvals(
     tx: Tx, realm: Realm, now: datetime, action: str | None, subjects: Sequence[str] | None
-) -> list[tuple[Approval, Person]]:
+) -> list[PendingApproval]:
     """Approvals that wait for a second operator, with the first one, oldest first."""
     rows = await tx.fetch(
         f"""
@@ -272,4 +273,4 @@ async def list_pending_approvals(
         action,
         subjects,
     )
-    return [(_approval(row), people.person_from_row(row)) for row in rows]
+    return [PendingApproval(_approval(row), people.person_from_row(row)) for row in rows]

@@ -101,7 +101,9 @@ class SsoPages:
                     request, place, arrival.sign_in_or_second_factor, arrival.redirect_path
                 )
             if arrival.renewed_session is not None:
-                self._gate.set_session_cookie(response, place, *arrival.renewed_session)
+                self._gate.set_session_cookie(
+                    response, place, arrival.renewed_session.sign_in, arrival.renewed_session.secret
+                )
         except SsoRefused as refused:
             response = self._refuse(request, place, refused)
         if back.state_cookie_name in request.cookies:

@@ -19,8 +19,10 @@ from almoner.access.members.domain import (
     GroupChange,
     GroupMember,
     LastOwnerRequired,
+    MemberInvitation,
     MemberNotInvitable,
     MembershipState,
+    NewMember,
     NoSuchGroup,
     OwnerStatus,
     TooManyInvitations,
@@ -168,7 +170,7 @@ async def invite_member(
     name: str | None = None,
     user_name: str | None = None,
     roles: Iterable[MemberRole] = (),
-) -> tuple[Person, str]:
+) -> NewMember:
     """Create a member and email them an invitation link.
 
     The user name defaults to the email address. If the link is also shown, the caller must record that. A member
@@ -178,7 +180,7 @@ async def invite_member(
     profile = build_profile((user_name or address).strip(), email=address, name=clean_display_name(name))
     person = await people.create(tx, member_realm(partner), profile, roles)
     await _record(tx, partner, audit_context, "member.invited", _text(tx, person), roles=sorted(person.roles))
-    return person, await _send_invitation(tx, person)
+    return NewMember(person, await _send_invitation(tx, person))
 
 
 async def validate_and_clean_invitation_email(tx: Tx, partner: Partner, audit_context: AuditContext, email: str) -> str:
@@ -200,9 +202,7 @@ async def validate_and_clean_invitation_email(tx: Tx, partner: Partner, audit_co
     return address
 
 
-async def resend_invitation(
-    tx: Tx, partner: Partner, audit_context: AuditContext, person_id: UUID
-) -> tuple[Person, str | None]:
+async def resend_invitation(tx: Tx, partner: Partner, audit_context: AuditContext, person_id: UUID) -> MemberInvitation:
     """Send a new invitation link; the old one stops working.
 
     The link is also returned, but only if nobody has used the account yet: otherwise, only its mailbox gets the link.
@@ -230,7 +230,8 @@ async def resend_invitation(
     except EmailAddressRecentlyChanged as withheld:
         raise MemberNotInvitable(*withheld.reasons) from None
     await _record(tx, partner, audit_context, "member.invited_again", _text(tx, member.person))
-    return member.person, None if await people.has_had_credentials(tx, member.person) else link
+    was_used = await people.has_had_credentials(tx, member.person)
+    return MemberInvitation(member.person, None if was_used else link)
 
 
 async def change_roles(
@@ -282,7 +283,7 @@ async def remove_member(tx: Tx, partner: Partner, audit_context: AuditContext, p
 
 async def reset_second_factor(
     tx: Tx, partner: Partner, audit_context: AuditContext, person_id: UUID
-) -> tuple[Person, str | None]:
+) -> MemberInvitation:
     """Delete the credentials of a member who lost a factor, email them a link to start again, and notify the owners.
 
     For a member without a mailbox, the link is returned to the caller instead. Raises NoSuchPerson,
@@ -294,7 +295,7 @@ async def reset_second_factor(
         if owner.id != person.id:
             named = {"name": person.display_name}
             await security_emails.enqueue_email(tx, owner, "member_reset", placeholder_values=named)
-    return person, None if person.email else _invitation_url(tx, person, link)
+    return MemberInvitation(person, None if person.email else _invitation_url(tx, person, link))
 
 
 async def unlink_sso_account(tx: Tx, partner: Partner, audit_context: AuditContext, person_id: UUID) -> Person:

@@ -10,7 +10,7 @@ from uuid import UUID
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.keys import domain as keys_domain
 from almoner.access.keys import service as keys
-from almoner.access.keys.domain import ApiKey, Kind
+from almoner.access.keys.domain import ApiKey, Kind, NewApiKey
 from almoner.access.keys.service import NoSuchKey
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit import log as audit
@@ -31,7 +31,7 @@ async def create(
     is_created_by_administrator: bool = False,
     may_grant_donor_data: bool = False,
     lifetime: timedelta | None = None,
-) -> tuple[ApiKey, str]:
+) -> NewApiKey:
     """Create an API key; returns it with its secret. Raises IncorrectParams with all problems.
 
     ``is_created_by_administrator``: created by an administrator, who can also grant scopes that are granted by name
@@ -53,7 +53,7 @@ async def create(
     expires_at = None if lifetime is None else tx.real_now + lifetime
     key, secret = await keys.create(tx, partner, kind, name, given, expires_at=expires_at)
     await _record(tx, audit_context, "key.created", key)
-    return key, secret
+    return NewApiKey(key, secret)
 
 
 def _granted_scopes(kind: Kind, scopes: frozenset[str], *, by_name: bool, by_owner: bool) -> frozenset[str]:
@@ -78,7 +78,7 @@ async def get(tx: Tx, partner: Partner, key_id: UUID) -> ApiKey:
 
 async def rotate(
     tx: Tx, audit_context: AuditContext, old_key: ApiKey, overlap: timedelta, *, may_grant_donor_data: bool = False
-) -> tuple[ApiKey, str]:
+) -> NewApiKey:
     """Create a successor key; the old one works until the overlap ends. Raises IncorrectParams."""
     if PERSONAL in old_key.scopes and not may_grant_donor_data:
         raise IncorrectParams(f"overlap: only an owner can rotate a key with the scope {PERSONAL}")
@@ -89,7 +89,7 @@ async def rotate(
     except ValueError as error:
         raise IncorrectParams(f"overlap: {error}") from None
     await _record(tx, audit_context, "key.rotated", old_key, successor=tx.ids.encode("apikey", key.id))
-    return key, secret
+    return NewApiKey(key, secret)
 
 
 async def revoke(tx: Tx, audit_context: AuditContext, key: ApiKey) -> None:

@@ -21,11 +21,14 @@ from almoner.access.operators.domain import (
     ApprovedDecision,
     InvalidOperatorToken,
     LastAdministratorRequired,
+    NewOperatorToken,
     OperatorAccount,
     OperatorNotInvitable,
     OperatorsNotIndependent,
     OperatorToken,
     OwnAccountChangeDenied,
+    PendingApproval,
+    SecondApproval,
     SecondOperatorRequired,
     TokenOwnerMismatch,
 )
@@ -309,7 +312,7 @@ async def create_token(
     operator: Person,
     name: str,
     lifetime: timedelta = domain.DEFAULT_TOKEN_LIFETIME,
-) -> tuple[OperatorToken, str]:
+) -> NewOperatorToken:
     """Create an operator token.
 
     The secret is returned only now, and an email notifies the operator. Raises IncorrectParams; InvalidOperatorToken if
@@ -332,7 +335,7 @@ async def create_token(
     named = tx.ids.encode(TOKEN_ID, token.id)
     await _record(tx, audit_context, "operator_token.created", named, operator=_text(tx, operator))
     await security_emails.enqueue_email(tx, operator, "token_created", placeholder_values={"name": token.name})
-    return token, secret
+    return NewOperatorToken(token, secret)
 
 
 async def _may_hand_over(tx: Tx, by: AuditContext, operator: Person) -> bool:
@@ -455,7 +458,7 @@ async def require_two_person_approval(
     if approval.second is None:
         return approval
     by = tx.ids.encode(ID, approval.first.by)
-    return ApprovedDecision(by, approval.first.note, (tx.ids.encode(ID, operator.id), note))
+    return ApprovedDecision(by, approval.first.note, SecondApproval(tx.ids.encode(ID, operator.id), note))
 
 
 async def ensure_independent_operator(tx: Tx, operator: Person, other_actor_ids: Iterable[str]) -> None:
@@ -485,7 +488,7 @@ def _void_reason(
 
 async def list_pending_approvals(
     tx: Tx, action: str | None = None, subjects: Sequence[str] | None = None
-) -> list[tuple[Approval, Person]]:
+) -> list[PendingApproval]:
     """Approvals that wait for a second operator, with the first one; oldest first. None: of all actions or subjects."""
     return await store.list_pending_approvals(tx, OPERATORS, tx.now, action, subjects)
 

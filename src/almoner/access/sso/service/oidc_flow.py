@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from almoner.access.people.domain import Person, member_realm
@@ -60,17 +61,24 @@ class CallbackRequest:
         return state.state_cookie_name(self.query.get("state", ""))
 
 
+class RenewedSession(NamedTuple):
+    """A sign-in after a reauthentication, and its new session secret."""
+
+    sign_in: SignIn
+    secret: str
+
+
 @dataclass(frozen=True, slots=True)
 class CallbackResult:
     """The outcome of a callback. ``redirect_path``: the page to redirect to.
 
     ``sign_in_or_second_factor``: the new sign-in, or the second-factor step; None if already signed in.
-    ``renewed_session``: the new session secret after a reauthentication.
+    ``renewed_session``: set after a reauthentication.
     """
 
     sign_in_or_second_factor: NewSignIn | PendingSecondFactor | None
     redirect_path: str
-    renewed_session: tuple[SignIn, str] | None = None
+    renewed_session: RenewedSession | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +194,7 @@ async def _complete_flow(
 
 async def _complete_reauthentication(
     tx: Tx, provider: IdentityProvider, found: OidcState, claims: IdentityClaims, sign_in: SignIn | None
-) -> tuple[SignIn, str]:
+) -> RenewedSession:
     """Record that the signed-in person has reauthenticated. Raises SsoRefused."""
     sign_in = _require_same_sign_in(found, sign_in)
     if not is_fresh_authentication(claims, found.started_at):
@@ -194,7 +202,7 @@ async def _complete_reauthentication(
             SsoRefusalReason.NOT_FRESH, "The identity provider did not confirm that you have just signed in."
         )
     await identities.ensure_identity_belongs_to_person(tx, provider, claims, sign_in.person_id)
-    return sign_in, await sign_ins.rotate_secret_after_reauthentication(tx, sign_in)
+    return RenewedSession(sign_in, await sign_ins.rotate_secret_after_reauthentication(tx, sign_in))
 
 
 def _require_same_sign_in(found: OidcState, sign_in: SignIn | None) -> SignIn:
