@@ -84,8 +84,8 @@ class NonprofitAccountPages:
                 return ListPage(await self._rows(tx, found), total=len(found))
             page = await ledger.list_nonprofit_balances(tx, kind, currency, before, query.limit + 1)
             shown = page[: query.limit]
-            following = str(shown[-1][0]) if len(page) > query.limit else None
-            return ListPage(await self._rows(tx, [one for _, one in shown]), following)
+            following = str(shown[-1].account_id) if len(page) > query.limit else None
+            return ListPage(await self._rows(tx, [one.balance for one in shown]), following)
 
     async def _rows(self, tx: Tx, found: Sequence[AccountBalance]) -> list[ListRow]:
         owners = [one.account.organisation_id for one in found if one.account.organisation_id]

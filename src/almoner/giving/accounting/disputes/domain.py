@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from almoner.giving.checkout.payments.domain import DisputeStatus, ProviderDispute
@@ -56,6 +56,20 @@ class AbsorbedLoss:
     recovered_amount: Money | None = None
 
 
+class LossShares(NamedTuple):
+    """The nonprofit's share of a lost dispute, and what we absorb."""
+
+    nonprofit_share: Money
+    absorbed: Money
+
+
+class BookedDispute(NamedTuple):
+    """A dispute with the kinds of report lines that are booked for it."""
+
+    dispute: Dispute
+    booked_line_kinds: frozenset[str]
+
+
 @dataclass(frozen=True, slots=True)
 class DisputeOutcome:
     """How a dispute ended. ``recorded_by`` and ``note`` are set if an operator recorded it."""
@@ -101,7 +115,7 @@ def is_consistent_with_payment(
     )
 
 
-def split_loss_with_nonprofit(lost: Money, owed_to_nonprofit: Money) -> tuple[Money, Money]:
+def split_loss_with_nonprofit(lost: Money, owed_to_nonprofit: Money) -> LossShares:
     """Split a lost dispute into the nonprofit's part, at most ``owed_to_nonprofit``, and ours."""
     from_nonprofit = min(lost.minor, owed_to_nonprofit.minor)
-    return Money(from_nonprofit, lost.currency), Money(lost.minor - from_nonprofit, lost.currency)
+    return LossShares(Money(from_nonprofit, lost.currency), Money(lost.minor - from_nonprofit, lost.currency))

@@ -14,6 +14,7 @@ import msgspec
 from almoner.giving.accounting.disputes import domain, store
 from almoner.giving.accounting.disputes.domain import (
     AbsorbedLoss,
+    BookedDispute,
     ConcurrentChangeError,
     Dispute,
     DisputeError,
@@ -175,7 +176,7 @@ async def recover_absorbed_loss(tx: Tx, donation_id: UUID, rules: DisbursementRu
     transfers: list[LedgerTransfer] = []
     for lost in await store.list_with_unrecovered_loss(tx, donation_id):
         owed = (await donations.get(tx, ALL_PARTNERS, donation_id)).net_amount_for_nonprofit
-        back, _ = domain.split_loss_with_nonprofit(lost.money, owed)
+        back = domain.split_loss_with_nonprofit(lost.money, owed).nonprofit_share
         await store.record_recovered_amount(tx, lost.id, back)
         if back:
             transfers += ledger_domain.build_dispute_recovered_transfers(
@@ -185,13 +186,13 @@ async def recover_absorbed_loss(tx: Tx, donation_id: UUID, rules: DisbursementRu
     ledger.post_at_commit(tx, transfers)
 
 
-async def load_disputes_and_booked_line_kinds_by_payment_id(
+async def load_booked_disputes_by_payment_id(
     tx: Tx, provider: str, provider_payment_ids: Sequence[str]
-) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
+) -> Mapping[str, list[BookedDispute]]:
     """The disputes of each payment, oldest first, each with the kinds of report lines booked for it."""
-    found: dict[str, list[tuple[Dispute, frozenset[str]]]] = {}
-    for dispute, reported in await store.list_disputes_and_booked_line_kinds(tx, provider, provider_payment_ids):
-        found.setdefault(dispute.provider_payment_id, []).append((dispute, reported))
+    found: dict[str, list[BookedDispute]] = {}
+    for booked in await store.list_booked_disputes(tx, provider, provider_payment_ids):
+        found.setdefault(booked.dispute.provider_payment_id, []).append(booked)
     return found
 
 
@@ -350,13 +351,14 @@ async def _record_lost(
     if disputed.not_disbursed and donation.withdrawn_minor != _refunded_amount(donation).minor:
         raise ConcurrentChangeError  # the pending refund must be sent or refused first, because the rest depends on it
     owed = donation.net_amount_for_nonprofit if disputed.not_disbursed else Money(0, dispute.money.currency)
-    from_nonprofit, absorbed = domain.split_loss_with_nonprofit(dispute.money, owed)
-    await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(absorbed, was_disbursed=not disputed.not_disbursed))
+    shares = domain.split_loss_with_nonprofit(dispute.money, owed)
+    loss = AbsorbedLoss(shares.absorbed, was_disbursed=not disputed.not_disbursed)
+    await store.close_dispute(tx, dispute.id, decided, loss)
     refunded = await _release_donation(tx, disputed)
     await donations.emit_event(tx, DISPUTE_CLOSED, refunded)
     await donations.emit_event(tx, REFUNDED, refunded)
     return ledger_domain.build_dispute_lost_transfers(
-        dispute.id, dispute.provider, donation.organisation_id, from_nonprofit, absorbed
+        dispute.id, dispute.provider, donation.organisation_id, shares.nonprofit_share, shares.absorbed
     )
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.accounting.disputes.domain import DISPUTE, AbsorbedLoss, Dispute, DisputeOutcome
+from almoner.giving.accounting.disputes.domain import DISPUTE, AbsorbedLoss, BookedDispute, Dispute, DisputeOutcome
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.kit.money import Money
 from almoner.platform.database import keyset
@@ -98,12 +98,10 @@ from dispute where provider = $1 and provider_payment = any($2) order by id
 """
 
 
-async def list_disputes_and_booked_line_kinds(
-    tx: Tx, provider: str, provider_payment_ids: Sequence[str]
-) -> list[tuple[Dispute, frozenset[str]]]:
+async def list_booked_disputes(tx: Tx, provider: str, provider_payment_ids: Sequence[str]) -> list[BookedDispute]:
     """The disputes of several payments, each with the kinds of report lines booked for it."""
     rows = await tx.fetch(OF_PAYMENTS, provider, provider_payment_ids)
-    return [(_dispute(row), frozenset(row["told"])) for row in rows]
+    return [BookedDispute(_dispute(row), frozenset(row["told"])) for row in rows]
 
 
 async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Dispute]:

@@ -43,7 +43,7 @@ holds what partners have paid and covers no whole donation yet.
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from almoner.kit.money import Money
@@ -201,6 +201,13 @@ class AccountBalance:
     account: LedgerAccount
     debits_minor: int
     credits_minor: int
+
+
+class ListedBalance(NamedTuple):
+    """The balance of an account in a list, with the account's ID, from which the next page continues."""
+
+    account_id: int
+    balance: AccountBalance
 
 
 def clearing_account(provider: str, currency: str) -> LedgerAccount:

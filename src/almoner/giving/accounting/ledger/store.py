@@ -14,6 +14,7 @@ from almoner.giving.accounting.ledger.domain import (
     DayTotals,
     LedgerAccount,
     LedgerTransfer,
+    ListedBalance,
     PostedTransfer,
     TransferKind,
 )
@@ -121,13 +122,13 @@ async def list_balances(tx: Tx) -> list[AccountBalance]:
 
 async def list_nonprofit_balances(
     tx: Tx, kind: AccountKind | None, currency: str | None, before_id: int | None, limit: int
-) -> list[tuple[int, AccountBalance]]:
+) -> list[ListedBalance]:
     """The newest accounts of nonprofits before the given one, with their IDs. None: not filtered."""
     where = keyset.equality_conditions({"kind": kind and kind.value, "currency": currency})
     where.add_without_value("organisation_id is not null")
     columns = f"id, {_ACCOUNT}, debits_minor, credits_minor"
     rows = await keyset.list_rows_after_id(tx, "ledger_account", columns, where, before_id, limit)
-    return [(row["id"], _balance(row)) for row in rows]
+    return [ListedBalance(row["id"], _balance(row)) for row in rows]
 
 
 async def list_balances_by_keys(tx: Tx, account_keys: Sequence[str]) -> list[AccountBalance]:

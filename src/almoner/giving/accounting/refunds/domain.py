@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from almoner.giving.accounting.ledger.domain import PARTNER_TRANSFERS
@@ -64,6 +64,13 @@ class RefundSentEvent:
 
 SENT: Final = InternalEvent("internal.donation_refunded", RefundSentEvent)
 """Published internally when a refund was sent."""
+
+
+class SentRefund(NamedTuple):
+    """A sent refund, and whether a report line is booked for it."""
+
+    refund: Refund
+    is_booked: bool
 
 
 @dataclass(frozen=True, slots=True)

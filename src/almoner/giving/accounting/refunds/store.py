@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundStatus
+from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundStatus, SentRefund
 from almoner.kit.money import Money
 from almoner.platform.database import keyset
 from almoner.platform.database.across_partners import across_partners
@@ -154,13 +154,11 @@ where payment_id = any($1::uuid[]) and status = 'sent' order by payment_id, ende
 """
 
 
-async def load_sent_refunds_by_payment_id(
-    tx: Tx, payment_ids: Sequence[UUID]
-) -> Mapping[UUID, list[tuple[Refund, bool]]]:
+async def load_sent_refunds_by_payment_id(tx: Tx, payment_ids: Sequence[UUID]) -> Mapping[UUID, list[SentRefund]]:
     """Sent refunds of these payments, oldest first, each with whether a report line is booked for it."""
-    found: dict[UUID, list[tuple[Refund, bool]]] = {}
+    found: dict[UUID, list[SentRefund]] = {}
     for row in await tx.fetch(OF_PAYMENTS, payment_ids):
-        found.setdefault(row["payment_id"], []).append((_refund(row), row["drawn"]))
+        found.setdefault(row["payment_id"], []).append(SentRefund(_refund(row), row["drawn"]))
     return found
 
 

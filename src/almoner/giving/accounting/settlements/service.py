@@ -11,7 +11,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.accounting.disputes import service as disputes
-from almoner.giving.accounting.disputes.domain import Dispute
+from almoner.giving.accounting.disputes.domain import BookedDispute, Dispute
 from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import LedgerTransfer
@@ -315,20 +315,20 @@ async def _load_matches(tx: Tx, provider: str, lines: Iterable[SettlementLine]) 
             given.get(payment.donation_id) if payment else None,
             locked.get(name),
             already_booked=(name, kind) in counted,
-            refunds=tuple(one for one, _ in given_back),
-            debited_refund_ids=frozenset(one.id for one, debited in given_back if debited),
-            disputes=tuple(one for one, _ in disputed.get(name, [])),
-            booked_dispute_ids=frozenset(one.id for one, reported in disputed.get(name, []) if kind in reported),
+            refunds=tuple(one.refund for one in given_back),
+            debited_refund_ids=frozenset(one.refund.id for one in given_back if one.is_booked),
+            disputes=tuple(one.dispute for one in disputed.get(name, [])),
+            booked_dispute_ids=frozenset(
+                one.dispute.id for one in disputed.get(name, []) if kind in one.booked_line_kinds
+            ),
         )
     return found
 
 
-async def _load_disputes(
-    tx: Tx, provider: str, keys: Sequence[LineKey]
-) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
+async def _load_disputes(tx: Tx, provider: str, keys: Sequence[LineKey]) -> Mapping[str, list[BookedDispute]]:
     """The disputes of the payments with dispute lines, each with the kinds of lines booked for it."""
     named = [name for name, kind, _ in keys if kind in domain.DISPUTE_KINDS]
-    return await disputes.load_disputes_and_booked_line_kinds_by_payment_id(tx, provider, named) if named else {}
+    return await disputes.load_booked_disputes_by_payment_id(tx, provider, named) if named else {}
 
 
 def _reconcile_lines(

@@ -139,7 +139,7 @@ async def _outgoing_refunds(
     own = {of.id for of in paid if of and of.provider_payment_id == reference}
     others = {one.id for one in given if one.payment_id not in own}
     sent = await refunds.load_sent_refunds_by_payment_id(tx, [of.id for of in paid if of])
-    reported = {one.id for all_ in sent.values() for one, drew in all_ if drew}
+    reported = {one.refund.id for all_ in sent.values() for one in all_ if one.is_booked}
     found: list[UnallocatedPayment | Refund] = [one for one in held if one.provider_payment_id not in debited]
     found += [one for one in given if one.id not in reported]
     going = [one for one in found if one.status in _GOING]
