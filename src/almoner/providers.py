@@ -133,9 +133,11 @@ async def check_stripe(settings: Settings) -> StripeCheckResult | None:
     try:
         await provider.fetch_payment("cs_almoner_check")
     except NoSuchPayment:
-        told, endpoint = await provider.check_webhook_endpoint(f"{settings.base_urls.api}/callbacks/stripe")
+        endpoint = await provider.check_webhook_endpoint(f"{settings.base_urls.api}/callbacks/stripe")
         # In the sandbox the Stripe CLI may forward events, without an endpoint.
-        return StripeCheckResult(told or settings.sandbox, f"{settings.stripe_api_url} accepts the key; {endpoint}")
+        return StripeCheckResult(
+            endpoint.is_ok or settings.sandbox, f"{settings.stripe_api_url} accepts the key; {endpoint.finding}"
+        )
     finally:
         await provider.close()
     return StripeCheckResult(False, f"{settings.stripe_api_url} answers for a payment that does not exist")

@@ -112,7 +112,7 @@ def test_a_number_is_never_completed(written: str, reason: str) -> None:
 
 @pytest.mark.parametrize("written", ["119219814RR0001", "119219814 RR 0001", "119219814rr0001"])
 def test_spellings_of_one_number(written: str) -> None:
-    assert parse_registration_number(written)[0] == "119219814RR0001"
+    assert parse_registration_number(written).number == "119219814RR0001"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import stripe
 from stripe.params import (
@@ -128,6 +128,13 @@ class _OwnPayment:
     paid_on: CheckoutSession | OffSessionIntent
 
 
+class WebhookEndpointCheck(NamedTuple):
+    """Whether a webhook endpoint receives all required events, and what was found."""
+
+    is_ok: bool
+    finding: str
+
+
 class StripeProvider:
     """The Stripe client with the account's key; created and closed inside the event loop."""
 
@@ -174,8 +181,8 @@ class StripeProvider:
         """The currencies in which Stripe accepts every amount."""
         return stripe_currencies.UNIT_FACTORS.keys()
 
-    async def check_webhook_endpoint(self, url: str) -> tuple[bool, str]:
-        """Whether the webhook endpoint ``url`` at Stripe receives all required events, and what was found.
+    async def check_webhook_endpoint(self, url: str) -> WebhookEndpointCheck:
+        """Check whether the webhook endpoint ``url`` at Stripe receives all required events.
 
         Raises ProviderFailure.
         """
@@ -184,18 +191,20 @@ class StripeProvider:
                 answer = await self._line.client.v1.webhook_endpoints.list_async({"limit": 100})
         except ProviderFailure as failure:
             if isinstance(failure.__cause__, stripe.PermissionError):
-                return True, "the key may not read webhook endpoints, so they were not looked at"
+                finding = "the key may not read webhook endpoints, so they were not looked at"
+                return WebhookEndpointCheck(is_ok=True, finding=finding)
             raise
         ours = [one for one in parse_response(answer, WebhookEndpointList).data if one.url == url]
         if not ours:
-            return False, f"Stripe has no webhook endpoint for {url}"
+            return WebhookEndpointCheck(is_ok=False, finding=f"Stripe has no webhook endpoint for {url}")
         enabled = [one for one in ours if one.status == "enabled"]
         if not enabled:
-            return False, f"the webhook endpoint for {url} is disabled at Stripe"
+            return WebhookEndpointCheck(is_ok=False, finding=f"the webhook endpoint for {url} is disabled at Stripe")
         subscribed = {event for one in enabled for event in one.enabled_events}
         if missing := [event for event in EVENTS if not subscribed & {event, "*"}]:
-            return False, f"the webhook endpoint for {url} does not receive {', '.join(missing)}"
-        return True, f"told at {url}"
+            finding = f"the webhook endpoint for {url} does not receive {', '.join(missing)}"
+            return WebhookEndpointCheck(is_ok=False, finding=finding)
+        return WebhookEndpointCheck(is_ok=True, finding=f"told at {url}")
 
     async def create_payment(self, payment_request: PaymentRequest) -> ProviderPayment:
         """Create an open payment, or return the one created earlier with this key. Raises ProviderFailure."""

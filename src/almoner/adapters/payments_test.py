@@ -10,6 +10,8 @@ from urllib.parse import quote, urlsplit
 import aiohttp
 import msgspec
 
+from almoner.giving.accounting.refunds.ports import RefundStatusReader
+from almoner.giving.accounting.settlements.ports import PayoutReportSource
 from almoner.giving.checkout.payments.domain import (
     Decline,
     DeclineAction,
@@ -333,11 +335,13 @@ class TestProvider:
             _SUBJECTS.get(notice.type.partition(".")[0], "payment"),
         )
 
-    def refund_status_reader(self) -> None:
+    def refund_status_reader(self) -> RefundStatusReader | None:
         """None: refunds of the test provider never fail later."""
+        return None
 
-    def payout_report_source(self) -> None:
+    def payout_report_source(self) -> PayoutReportSource | None:
         """None: the test provider pays out nothing; settlements are simulated."""
+        return None
 
     async def close(self) -> None:
         """Close the connections."""

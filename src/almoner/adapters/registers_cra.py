@@ -8,7 +8,7 @@ facts to organisations on the list (``cra-t3010``); absence from it means nothin
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from stdnum import luhn
 
@@ -102,7 +102,7 @@ class CraIdentificationReader:
 def _open_table(file: SourceFile, place: int) -> DelimitedTable:
     tabs = file.name.lower().endswith((".txt", ".tsv"))
     table = DelimitedTable(file, delimiter="\t" if tabs else ",", number=_NUMBER, place=place)
-    table.set_key_column(table.get_column_indexes(NUMBER)[0], lambda text: parse_registration_number(text)[0])
+    table.set_key_column(table.get_column_indexes(NUMBER)[0], lambda text: parse_registration_number(text).number)
     return table
 
 
@@ -168,7 +168,7 @@ def _read_list(
 def _rejected_row(line: int, reason: str, written: str, name: str, file: int) -> RejectedRow:
     content = format_rejected_row_content(BN=redact_non_numeric_text(written), Name=name)
     return RejectedRow(
-        line, reason, content, file, parse_registration_number(written)[0], split_bilingual_name(name)[0]
+        line, reason, content, file, parse_registration_number(written).number, split_bilingual_name(name)[0]
     )
 
 
@@ -208,8 +208,15 @@ def _entry(
     )
 
 
-def parse_registration_number(raw_number: str) -> tuple[str | None, str]:
-    """The number as the register writes it, or None and its problem.
+class ParsedRegistrationNumber(NamedTuple):
+    """A registration number, or None and its problem."""
+
+    number: str | None
+    problem: str
+
+
+def parse_registration_number(raw_number: str) -> ParsedRegistrationNumber:
+    """Parse a number as the register writes it.
 
     Nine digits with a check digit (Luhn), RR, and the four digits of the account (internal divisions have RR0002 and
     up). Nothing is completed: a number that lost leading zeros in a spreadsheet is ambiguous.
@@ -218,13 +225,16 @@ def parse_registration_number(raw_number: str) -> tuple[str | None, str]:
     found = _NUMBER.fullmatch(text)
     if found is None:
         if _SHORT.fullmatch(text):
-            return None, "the number has fewer than nine digits before RR: a leading zero was lost; it is not guessed"
+            problem = "the number has fewer than nine digits before RR: a leading zero was lost; it is not guessed"
+            return ParsedRegistrationNumber(None, problem)
         if _NO_SUFFIX.fullmatch(text):
-            return None, "the number has no RR and account: it was kept as a number; it is not guessed"
-        return None, "the number is not nine digits, RR and four digits"
+            problem = "the number has no RR and account: it was kept as a number; it is not guessed"
+            return ParsedRegistrationNumber(None, problem)
+        return ParsedRegistrationNumber(None, "the number is not nine digits, RR and four digits")
     if not luhn.is_valid(found.group(1)) or found.group(1) == "000000000":
-        return None, "the check digit of the number is wrong: a leading zero may have been added or lost"
-    return f"{found.group(1)}RR{found.group(2)}", ""
+        problem = "the check digit of the number is wrong: a leading zero may have been added or lost"
+        return ParsedRegistrationNumber(None, problem)
+    return ParsedRegistrationNumber(f"{found.group(1)}RR{found.group(2)}", "")
 
 
 def split_bilingual_name(name: str) -> list[str]:

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
 import typer
 import uvicorn
@@ -127,7 +127,14 @@ async def serve_application(
         ending.cancel()
 
 
-def open_server_sockets(settings: Settings) -> tuple[list[socket.socket], list[socket.socket]]:
+class ServerSockets(NamedTuple):
+    """The listening sockets of the service and of the test payment provider."""
+
+    service: list[socket.socket]
+    test_provider: list[socket.socket]
+
+
+def open_server_sockets(settings: Settings) -> ServerSockets:
     """Open the sockets of the service and, in the sandbox, of the test payment provider.
 
     A service manager can pass the sockets of the service to this process, so that they stay open while the process is
@@ -135,10 +142,9 @@ def open_server_sockets(settings: Settings) -> tuple[list[socket.socket], list[s
     """
     sockets = inherited_sockets() or open_listening_sockets(settings.host, settings.port)
     if not settings.uses_test_provider:
-        return sockets, []
-    return sockets, open_listening_sockets(
-        settings.host, settings.port + 1, error_purpose=" (ALMONER_PORT + 1, the test payment provider)"
-    )
+        return ServerSockets(sockets, [])
+    purpose = " (ALMONER_PORT + 1, the test payment provider)"
+    return ServerSockets(sockets, open_listening_sockets(settings.host, settings.port + 1, error_purpose=purpose))
 
 
 def prepare_settings(process_role: Role) -> Settings:

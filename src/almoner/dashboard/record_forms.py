@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.accounts.page_texts import PageTexts
@@ -19,6 +19,20 @@ FormValues = Mapping[str, str | list[str]]
 _TICKED: Final = frozenset({"choices", "nonprofits"})
 _MOST_TICKED: Final = 50
 _ANY_CURRENCY: Final = "USD"
+
+
+class MergedFormValues(NamedTuple):
+    """The values of a form after a merge, and the fields that somebody else has changed."""
+
+    values: dict[str, str | list[str]]
+    changed_fields: list[str]
+
+
+class ParsedForm(NamedTuple):
+    """The changed members as a request body, and the problems of unreadable fields."""
+
+    request_body: dict[str, object]
+    problems: dict[str, str]
 
 
 class _NoAmountError(Exception):
@@ -68,7 +82,7 @@ def hash_form_values(values: FormValues) -> dict[str, str]:
 
 def merge_concurrent_changes(
     entered_values: FormValues, shown_hashes: Mapping[str, str], current_values: FormValues
-) -> tuple[dict[str, str | list[str]], list[str]]:
+) -> MergedFormValues:
     """The values of a form, and the fields that it would set back because somebody has changed them since.
 
     A field that was not touched gets its current value.
@@ -77,7 +91,7 @@ def merge_concurrent_changes(
     changed = [one for one in entered if shown_hashes.get(one, current[one]) != current[one] != entered[one]]
     untouched = {one for one in changed if entered[one] == shown_hashes[one]}
     merged = {one: current_values[one] if one in untouched else value for one, value in entered_values.items()}
-    return merged, changed
+    return MergedFormValues(merged, changed)
 
 
 def _typed_value(field: FormField, value: Any, currency: str, texts: PageTexts) -> str | list[str]:
@@ -107,8 +121,8 @@ def parse_form(
     previous_values: FormValues,
     texts: PageTexts,
     record: Mapping[str, Any] | None = None,
-) -> tuple[dict[str, object], dict[str, str]]:
-    """(changed members, problems of unreadable fields). ``record``: the record to change."""
+) -> ParsedForm:
+    """Read a form. ``record``: the record to change."""
     known = _currency_of_record(record or {})
     currency = _currency_typed(fields, entered_values) or known
     body: dict[str, object] = {}
@@ -126,7 +140,7 @@ def parse_form(
             example = formats.format_amount_without_currency(2500, currency, texts.language.locale)
             key = "dashboard.amounts.problem" if field.kind == "amounts" else "dashboard.refund.problem"
             problems[field.member] = texts.text(key, example=example)
-    return body, problems
+    return ParsedForm(body, problems)
 
 
 def _member_value(field: FormField, text: str | list[str], currency: str, texts: PageTexts) -> object:
