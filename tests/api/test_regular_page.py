@@ -89,10 +89,10 @@ async def test_the_first_gift_begins_a_plan_with_what_the_donor_saw_and_agreed_t
     uuid = street.service.db.deployment.ids.decode("donationsubscription", plan["id"])
     assert uuid is not None
     async with street.service.db.read() as tx:
-        found = await donation_subscriptions.find_agreement(tx, uuid)
+        found = await donation_subscriptions.find_accepted_agreement(tx, uuid)
         kept = await tx.fetchrow("select agreement, agreement_version, email from provider_test.payment_method")
     assert found is not None
-    agreement, _ = found
+    agreement = found.agreement
     assert (agreement.version, agreement.language) == (VERSION, "en")
     assert agreement.text.startswith(f"$25.00 {ORDINALS[frequency]} to ")
     assert "cancel at any time" in agreement.text

@@ -48,14 +48,14 @@ async def test_lines_are_looked_up_by_index(alone: Service) -> None:
         await tx.execute("set local enable_seqscan = off")
         explaining = Explaining(tx)
         await suspense_store.list_applied_payment_ids(cast("Tx", explaining), "RF737ZQ3K9MABC")
-        await bank_statements_store.find_possible_duplicates_with_certainty(cast("Tx", explaining), line)
+        await bank_statements_store.list_possible_duplicates(cast("Tx", explaining), line)
         await bank_statements_store.is_bank_reference_matched_elsewhere(cast("Tx", explaining), line, "request")
         statement = BankStatement("a", "1", "USD", None, None, bytes(32), (nothing,))
         await bank_statements_store.load_statement_number_and_file_count(cast("Tx", explaining), statement)
         await bank_statements_store.list_stored_movements_of_statement(cast("Tx", explaining), "a", "1", 1)
         await bank_statements_store.find_referenced_provider_payouts(cast("Tx", explaining), nothing, 30, 6)
         await bank_statements_store.list_missing_provider_payouts(cast("Tx", explaining), 50)
-        await bank_statements_store.count_missing_provider_payouts_and_find_oldest(cast("Tx", explaining), 1001)
+        await bank_statements_store.count_missing_provider_payouts_up_to(cast("Tx", explaining), 1001)
         used = {node.get("Index Name") for node in explaining.nodes()}
     lines = {
         "bank_statement_line_of_movement",

@@ -401,7 +401,7 @@ class DisbursementPages:
         async with self._context.db.read() as tx:
             waiting, ready = (
                 await disbursements.count_waiting_disbursements_by_reason(tx),
-                await disbursements.count_and_sum_ready_disbursements(tx),
+                await disbursements.count_and_sum_ready_disbursements_by_currency(tx),
             )
         ran: DisbursementRunResult | None = None
         if visitor.form:

@@ -88,10 +88,10 @@ class HoldPages:
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
             after = parse_number_cursor(query.cursor) or 0
-            found = await disbursements.list_active_holds_with_numbers(tx, query.limit + 1, after)
+            found = await disbursements.list_active_holds_after_id(tx, query.limit + 1, after)
             total = await disbursements.count_active_holds(tx)
-            shown = [one for _, one in found[: query.limit]]
-            following = str(found[query.limit - 1][0]) if len(found) > query.limit else None
+            shown = [one.hold for one in found[: query.limit]]
+            following = str(found[query.limit - 1].hold_id) if len(found) > query.limit else None
             names = await load_organisation_names_by_id(tx, [(one.partner_id, one.organisation_id) for one in shown])
             partner_names = await partners.load_partner_names_by_id(
                 tx, [one.partner_id for one in shown if one.partner_id]

@@ -198,7 +198,7 @@ async def _banking_work(tx: Tx) -> list[StartPageLine]:
     oldest_line = await bank_statements.find_oldest_unreconciled_line_at(tx)
     unbooked = await settlements.list_unmatched_lines(tx, 1)
     unbooked_count = sum(one.line_count for one in await settlements.sum_unmatched_lines_by_currency(tx))
-    payouts = await bank_statements.count_missing_provider_payouts_and_find_oldest(tx, MOST_COUNTED + 1)
+    payouts = await bank_statements.count_missing_provider_payouts_up_to(tx, MOST_COUNTED + 1)
     gaps = await bank_statements.list_statement_gaps(tx, MOST_COUNTED + 1)
     uploads = await bank_statements.list_uploads(tx, _LISTED)
     uploaded_at = uploads[-1].uploaded_at if uploads else None
@@ -222,7 +222,7 @@ async def _payment_work(tx: Tx) -> list[StartPageLine]:
     held_count = await suspense.count_for_operators(tx, "held", None, MOST_COUNTED)
     unsent = await refunds.list_unresolved(tx, 1)
     unsent_count = await refunds.count_unresolved(tx)
-    overpaid = await donation_requests.count_held_overpayments_and_find_oldest(tx, MOST_COUNTED + 1)
+    overpaid = await donation_requests.count_held_overpayments_up_to(tx, MOST_COUNTED + 1)
     disputed = await disputes.list_for_operators(tx, DisputeStatus.OPEN, None, 1)
     disputed_count = await disputes.count_for_operators(tx, DisputeStatus.OPEN, MOST_COUNTED)
     return [
@@ -243,7 +243,7 @@ async def _payment_work(tx: Tx) -> list[StartPageLine]:
 async def _disbursing_work(tx: Tx) -> list[StartPageLine]:
     proposed = await payee_bank_accounts.list_for_operators(tx, "proposed", None, None, 1)
     proposed_count = await payee_bank_accounts.count_for_operators(tx, "proposed", None, MOST_COUNTED)
-    holds = await disbursements.list_active_holds_with_numbers(tx, 1, 0)
+    holds = await disbursements.list_active_holds_after_id(tx, 1, 0)
     holds_count = await disbursements.count_active_holds(tx)
     sent = await disbursements.count_for_operators(tx, OperatorDisbursementFilters(status="SENT"), MOST_COUNTED)
     sent_at = await disbursements.find_oldest_unconfirmed_sent_at(tx)

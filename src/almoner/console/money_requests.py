@@ -189,7 +189,7 @@ async def _apply(tx: Tx, officer: ActingOperator, one: _Payment, entered_values:
     if (request_id := named or tx.ids.decode(_TYPE, entered_values["request"])) is None:
         raise IncorrectParams("request: no donation request has this reference or ID")
     try:
-        _, part = await donation_requests.apply_overpayment_to_other_request(
+        part = await donation_requests.apply_overpayment_to_other_request(
             tx, one.payment.id, request_id, note=entered_values["note"], decided_by=officer.id
         )
     except NotFound:
@@ -351,7 +351,7 @@ class DonationRequestPages:
         after = parse_cursor(self._context, query, _PAYMENT_TYPE)
         async with self._context.db.read() as tx:
             found = await donation_requests.list_held_overpayments(tx, after, query.limit + 1)
-            total, _ = await donation_requests.count_held_overpayments_and_find_oldest(tx, MOST_COUNTED + 1)
+            total = (await donation_requests.count_held_overpayments_up_to(tx, MOST_COUNTED + 1)).total
             paid = await donation_requests.load_donation_requests_by_id(tx, [one.donation_request_id for one in found])
             shown = [_Payment(one, paid[one.donation_request_id]) for one in found]
             names = await partners.load_partner_names_by_id(tx, [one.request.partner_id for one in shown])

@@ -90,7 +90,7 @@ _VIEWS: Final[Sequence[tuple[str, Mapping[str, str]]]] = (
 async def _count_open(tx: Tx) -> tuple[int, datetime | None]:
     counted = [
         await reviews.count_open_reviews_up_to(tx, MOST_COUNTED + 1),
-        *(await verifications.load_capped_waiting_counts_and_oldest_times_by_kind(tx, MOST_COUNTED + 1)).values(),
+        *(await verifications.count_waiting_by_kind_up_to(tx, MOST_COUNTED + 1)).values(),
     ]
     return sum(count for count, _ in counted), min((oldest for _, oldest in counted if oldest), default=None)
 
@@ -125,7 +125,7 @@ def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
         by = context.operator_id(visitor)
         counted = await reviews.count_open_reviews_by_filter(tx, by, MOST_COUNTED + 1)
         answered = await reviews.count_reviews_with_received_evidence_up_to(tx, MOST_COUNTED + 1)
-        beside = await verifications.load_capped_waiting_counts_and_oldest_times_by_kind(tx, MOST_COUNTED + 1)
+        beside = await verifications.count_waiting_by_kind_up_to(tx, MOST_COUNTED + 1)
         lines = [
             StartPageLine("Claimed by you", f"{REVIEWS}?holder=mine", *counted["claimed"]),
             StartPageLine("Overdue", f"{REVIEWS}?due=overdue", *counted["overdue"]),

@@ -86,8 +86,11 @@ async def build_statement(tx: Tx, donation_id: UUID, period: StatementPeriod) ->
         tx, partner, email, period.since, period.until, domain.MAX_LINES + 1
     )
     listed = found[: domain.MAX_LINES]
-    issued = await receipts.load_receipts_by_donation(tx, partner, [gift[0] for gift in listed])
-    lines = [DonorStatementLine(issued[gift], refunded, now, moved) for gift, refunded, now, moved in listed]
+    issued = await receipts.load_receipts_by_donation(tx, partner, [gift.donation_id for gift in listed])
+    lines = [
+        DonorStatementLine(issued[gift.donation_id], gift.refunded_minor, gift.organisation_id, gift.is_reassigned)
+        for gift in listed
+    ]
     moved_to = {line.organisation_id for line in lines if line.reassigned}
     names = {one: (await hosted_page.load_profile_of_organisation(tx, partner, one)).name for one in moved_to}
     more = len(found) > len(listed)

@@ -1,7 +1,7 @@
 """SQL for statements: the donations of one donor."""
 
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from almoner.giving.donor_statements.domain import DonationDateRange
@@ -19,15 +19,21 @@ order by r.received_at, r.number limit $5
 """
 
 
+class ReceiptedDonation(NamedTuple):
+    """A donation with a receipt. ``organisation_id``: of the current nonprofit."""
+
+    donation_id: UUID
+    refunded_minor: int
+    organisation_id: UUID
+    is_reassigned: bool
+
+
 async def list_receipted_donations_of_donor(
     tx: Tx, partner: Partner, donor_email: str, received_since: datetime, received_before: datetime, limit: int
-) -> list[tuple[UUID, int, UUID, bool]]:
-    """Donations with a receipt that were received in a period, oldest first.
-
-    Returns for each: ID, refunded amount in minor units, current nonprofit, and whether it was reassigned.
-    """
+) -> list[ReceiptedDonation]:
+    """Donations with a receipt that were received in a period, oldest first."""
     return [
-        tuple(row)
+        ReceiptedDonation(*row)
         for row in await tx.fetch(_DONATIONS_OF_DONOR, partner.id, donor_email, received_since, received_before, limit)
     ]
 

@@ -19,6 +19,7 @@ from almoner.giving.banking.bank_statements.domain import (
     BankMovement,
     BankStatement,
     BankStatementError,
+    ParsedStatements,
     contains_donation_reference,
 )
 from almoner.kit.money import EXPONENTS
@@ -65,8 +66,8 @@ class _Unreadable(Exception):
     """An entry cannot be read; the message says why."""
 
 
-def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
-    """Parse a file; returns its statements, and the problems of those that cannot be read.
+def parse_statements(content: bytes) -> ParsedStatements:
+    """Parse a file.
 
     Raises BankStatementError if it is not a camt.053 file.
     """
@@ -88,7 +89,7 @@ def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
             found.append(statement)
         name = element_text_at_path(one, "Id") or "without a number"
         wrong += [f"{_account(one) or 'no account'}, {name}: {problem}" for problem in problems]
-    return found, wrong
+    return ParsedStatements(found, wrong)
 
 
 def _statement(element: Element, page: Element | None, digest: bytes, problems: list[str]) -> BankStatement | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from almoner.giving.checkout.donation_requests.domain import DonationRequest
@@ -192,6 +192,13 @@ class BankStatement:
         """The first and the last day of the statement."""
         days = [one.booked_on for one in self.movements] + ([self.ends_on] if self.ends_on else [])
         return (min(days), max(days)) if days else None
+
+
+class ParsedStatements(NamedTuple):
+    """The statements of a file, and all problems of the file."""
+
+    statements: list[BankStatement]
+    problems: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -568,18 +575,25 @@ def contains_donation_reference(text: str) -> bool:
     return bool(iso11649.find_creditor_references(start) or _donation_request_references(start))
 
 
+class PossibleDuplicate(NamedTuple):
+    """A stored movement that may be the same as another, and whether it certainly is."""
+
+    is_certain: bool
+    movement: BankMovement
+
+
 def possible_duplicate_reason(
-    movement: BankMovement, similar_movements: Sequence[tuple[bool, BankMovement]]
+    movement: BankMovement, possible_duplicates: Sequence[PossibleDuplicate]
 ) -> UnreconciledLineReason | None:
-    """Why the movement may be a duplicate of ``similar_movements`` lines; None if it is not.
+    """Why the movement may be a duplicate of ``possible_duplicates``; None if it is not.
 
     A movement that names other records of ours is not a duplicate.
     """
     mine = _references(movement)
     same = [
-        surely
-        for surely, other in similar_movements
-        if not (mine and (others := _references(other)) and not mine & others)
+        other.is_certain
+        for other in possible_duplicates
+        if not (mine and (others := _references(other.movement)) and not mine & others)
     ]
     if not same:
         return None

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from time import perf_counter
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import DeadlockDetectedError, SerializationError
@@ -20,6 +20,7 @@ from almoner.giving.banking.bank_statements.domain import (
     BankStatement,
     BankStatementError,
     LineDetails,
+    ParsedStatements,
     PreviewedLine,
     StatementPreview,
 )
@@ -92,7 +93,7 @@ async def import_statements(
 
 async def _parse(
     db: Database, content: bytes, mapping: CsvStatementMapping | None, own: Mapping[str, OwnAccount] | None
-) -> tuple[list[BankStatement], list[str]]:
+) -> ParsedStatements:
     if own is None and not db.deployment.sandbox:
         raise BankStatementError(
             "Say whose statements are believed: set ALMONER_BANK_ACCOUNTS to a TOML file of our accounts, as in "
@@ -105,6 +106,13 @@ async def _parse(
     )  # let the server handle others
 
 
+class PreviewedStatements(NamedTuple):
+    """What importing each statement of a file would change, and the problems of the file."""
+
+    previews: list[StatementPreview]
+    problems: list[str]
+
+
 async def preview_statements(
     db: Database,
     content: bytes,
@@ -113,8 +121,8 @@ async def preview_statements(
     own_accounts: Mapping[str, OwnAccount] | None = None,
     skipped_line_count: int = 0,
     max_lines: int,
-) -> tuple[list[StatementPreview], list[str]]:
-    """Return what importing a file would change, and its problems.
+) -> PreviewedStatements:
+    """Preview what importing a file would change.
 
     After the first ``skipped_line_count`` new lines of the file, at most ``max_lines`` are matched in a transaction
     that is rolled back, so the preview follows the same rules. Raises BankStatementError.
@@ -129,7 +137,7 @@ async def preview_statements(
                 first, end = first - preview.new_line_count, end - preview.new_line_count
                 previews.append(preview)
             raise _RolledBack
-    return previews, wrong
+    return PreviewedStatements(previews, wrong)
 
 
 class _RolledBack(Exception):

@@ -14,7 +14,13 @@ from hashlib import sha256
 from typing import Final
 
 from almoner.giving.banking.bank_statements import movements, mt940_details
-from almoner.giving.banking.bank_statements.domain import MAX_STATEMENT, BankMovement, BankStatement, BankStatementError
+from almoner.giving.banking.bank_statements.domain import (
+    MAX_STATEMENT,
+    BankMovement,
+    BankStatement,
+    BankStatementError,
+    ParsedStatements,
+)
 from almoner.kit.money import EXPONENTS
 
 _TAGS: Final = frozenset("20 21 25 25P 28 28C 60F 60M 61 62F 62M 64 65 86 NS 13 13D 34F 90C 90D".split())
@@ -68,8 +74,8 @@ def is_mt940(content: bytes) -> bool:
     return _LOOKS_SO.search(_as_utf8(content[:_SNIFFED]).lstrip(b"\xef\xbb\xbf\x01").replace(b"\r", b"\n")) is not None
 
 
-def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
-    """Parse a file; returns its statements, and the problems of unreadable ones. Raises BankStatementError."""
+def parse_statements(content: bytes) -> ParsedStatements:
+    """Parse a file. Raises BankStatementError."""
     messages = list(_messages(_decoded(content)))
     if messages and all("34F" in one.fields or "13D" in one.fields for one in messages):
         raise BankStatementError(
@@ -83,7 +89,7 @@ def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
             found.append(statement)
         name = f"{one.fields.get('25', '').strip() or 'no account'}, {one.fields.get('28C', '').strip() or 'no number'}"
         wrong += [f"{name}: {problem}" for problem in problems]
-    return found, wrong
+    return ParsedStatements(found, wrong)
 
 
 def _decoded(content: bytes) -> str:

@@ -7,7 +7,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from almoner.giving.banking.bank_statements.domain import BankStatementError
 from almoner.giving.banking.bank_statements.unsupported_files import describe_unsupported_zip
@@ -48,22 +48,29 @@ class _Budget:
         return content
 
 
-def unpack_archive(content: bytes) -> list[tuple[str, bytes]]:
-    """Return the files in an archive with their names, or the file itself if it is none. Raises BankStatementError."""
+class UnpackedFile(NamedTuple):
+    """A file of an archive, or a file that is no archive."""
+
+    name: str
+    content: bytes
+
+
+def unpack_archive(content: bytes) -> list[UnpackedFile]:
+    """Return the files in an archive, or the file itself if it is none. Raises BankStatementError."""
     found = list(_files("", content, _LAYERS, [_Budget() for _ in range(_LAYERS)]))
     if not found:
         raise BankStatementError("The archive contains no statement.")
-    unpacked = [inner for _, inner in found if inner is not content]
+    unpacked = [one.content for one in found if one.content is not content]
     if sum(map(len, unpacked)) > _MOST_BYTES or len(unpacked) > _MOST_FILES:
         raise BankStatementError(_TOO_MUCH)
     return found
 
 
-def _files(name: str, content: bytes, layers: int, budgets: Sequence[_Budget]) -> Iterator[tuple[str, bytes]]:
+def _files(name: str, content: bytes, layers: int, budgets: Sequence[_Budget]) -> Iterator[UnpackedFile]:
     is_zip, is_gzip = content.startswith(b"PK\x03\x04"), content.startswith(b"\x1f\x8b")
     is_tar = content[257:262] == b"ustar"
     if not (is_zip or is_gzip or is_tar):
-        yield name, content
+        yield UnpackedFile(name, content)
         return
     if layers == 0:
         raise BankStatementError(f"{name or 'The archive'} holds archives in archives: unpack it first.")

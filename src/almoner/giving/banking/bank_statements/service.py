@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import DataError, IntegrityConstraintViolationError, PostgresError
@@ -39,6 +39,7 @@ from almoner.giving.banking.bank_statements.domain import (
     MatchProposal,
     MatchTarget,
     MissingProviderPayout,
+    ParsedStatements,
     ReferencedRecords,
     StatementGap,
     StatementUpload,
@@ -47,7 +48,7 @@ from almoner.giving.banking.bank_statements.domain import (
 )
 from almoner.giving.banking.bank_statements.store import count_lines as count_lines
 from almoner.giving.banking.bank_statements.store import (
-    count_missing_provider_payouts_and_find_oldest as count_missing_provider_payouts_and_find_oldest,
+    count_missing_provider_payouts_up_to as count_missing_provider_payouts_up_to,
 )
 from almoner.giving.banking.bank_statements.store import (
     count_unreconciled_lines_and_payouts as count_unreconciled_lines_and_payouts,
@@ -107,8 +108,8 @@ _LEAST_REFERENCE: Final = 6
 
 def parse_statement_file(
     content: bytes, mapping: CsvStatementMapping | None, own_accounts: Mapping[str, OwnAccount] | None, today: date
-) -> tuple[list[BankStatement], list[str]]:
-    """Parse a file of any format; returns its statements, and all problems.
+) -> ParsedStatements:
+    """Parse a file of any format.
 
     camt.053, MT940, or CSV with a mapping; packed or not. Raises BankStatementError if there is no statement to import.
     ``own_accounts``: our accounts by currency; statements of other accounts are refused; None accepts any account, as
@@ -119,15 +120,15 @@ def parse_statement_file(
     wrong: list[str] = []
     found: list[BankStatement] = []
     files = packed_files.unpack_archive(content)
-    for name, inner in files:
-        where = f"{name}: " if len(files) > 1 else ""
+    for file in files:
+        where = f"{file.name}: " if len(files) > 1 else ""
         try:
-            some, problems = _parse_one(inner, mapping)
+            parsed = _parse_one(file.content, mapping)
         except BankStatementError as refused:
             wrong += [f"{where}{problem}" for problem in str(refused).splitlines()]
             continue
-        wrong += [f"{where}{problem}" for problem in problems]
-        found += some
+        wrong += [f"{where}{problem}" for problem in parsed.problems]
+        found += parsed.statements
     believed = []
     for one in (domain.reject_unbookable_lines(some, today + timedelta(days=domain.DAYS_AHEAD)) for some in found):
         whole = [*account_ownership.find_ownership_problems(one, own_accounts), *domain.find_statement_problems(one)]
@@ -137,14 +138,14 @@ def parse_statement_file(
     if not believed:
         rest = f"\nand {len(wrong) - _REPORTED:,} more" if len(wrong) > _REPORTED else ""
         raise BankStatementError("\n".join(wrong[:_REPORTED]) + rest if wrong else "The file contains no statement.")
-    return believed, wrong
+    return ParsedStatements(believed, wrong)
 
 
-def _parse_one(content: bytes, mapping: CsvStatementMapping | None) -> tuple[list[BankStatement], list[str]]:
+def _parse_one(content: bytes, mapping: CsvStatementMapping | None) -> ParsedStatements:
     if unsupported := unsupported_files.describe_unsupported_file(content, has_csv_mapping=mapping is not None):
         raise BankStatementError(f"This is not a bank statement: the file is {unsupported}")
     if mapping is not None:
-        return csv_statements.parse_statements(content, mapping), []
+        return ParsedStatements(csv_statements.parse_statements(content, mapping), [])
     if mt940.is_mt940(content):
         return mt940.parse_statements(content)
     if not content.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00").startswith(b"<"):
@@ -199,11 +200,19 @@ async def store_upload(
     return upload
 
 
-async def get_upload(tx: Tx, upload_id: UUID) -> tuple[StatementUpload, bytes]:
+class UploadWithContent(NamedTuple):
+    """An uploaded file and its content."""
+
+    upload: StatementUpload
+    content: bytes
+
+
+async def get_upload(tx: Tx, upload_id: UUID) -> UploadWithContent:
     """An uploaded file and its content. Raises NotFound."""
     if (found := await store_uploads.find(tx, upload_id)) is None:
         raise NotFound
-    return found[0], zlib.decompress(tx.vault.decrypt(found[1], context=_UPLOAD, associated_data=upload_id.bytes))
+    content = tx.vault.decrypt(found.encrypted_content, context=_UPLOAD, associated_data=upload_id.bytes)
+    return UploadWithContent(found.upload, zlib.decompress(content))
 
 
 async def delete_upload(tx: Tx, upload_id: UUID) -> None:
@@ -396,7 +405,7 @@ async def _load_references(tx: Tx, line: BankLine) -> tuple[ReferencedRecords, b
         if donation_references
         else {}
     )
-    similar = await store.find_possible_duplicates_with_certainty(tx, line)
+    similar = await store.list_possible_duplicates(tx, line)
     duplicate = domain.possible_duplicate_reason(moved, similar)
     reports = await store.find_referenced_provider_payouts(tx, moved, _DAYS, _LEAST_REFERENCE)
     matchable = [*found, *(one.id for one in reports)]
@@ -487,7 +496,7 @@ async def assign_line_to_donation_requests(tx: Tx, line_id: UUID, entered_refere
     for other in others:
         assert payment_id is not None
         try:
-            _, part = await donation_requests.apply_overpayment_to_other_request(
+            part = await donation_requests.apply_overpayment_to_other_request(
                 tx, payment_id, other.id, note=note, decided_by=assigned_by
             )
         except DonationRequestError as error:

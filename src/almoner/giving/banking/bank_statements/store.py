@@ -17,10 +17,12 @@ from almoner.giving.banking.bank_statements.domain import (
     MatchedAs,
     MissingProviderPayout,
     NewStatementLine,
+    PossibleDuplicate,
     ProviderPayout,
     UnreconciledLineReason,
 )
 from almoner.giving.checkout.payments.domain import UnallocatedReason
+from almoner.kit.counts import WaitingCount
 from almoner.platform.database import keyset
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.conditions import SqlConditions
@@ -379,9 +381,9 @@ stored and reconciled last.
 """
 
 
-async def find_possible_duplicates_with_certainty(tx: Tx, line: BankLine) -> list[tuple[bool, BankMovement]]:
-    """Movements that may be duplicates of the line, each with whether it certainly is."""
-    return [(row[0], BankMovement(*row[1:])) for row in await tx.fetch(_DUPLICATES, line.id)]
+async def list_possible_duplicates(tx: Tx, line: BankLine) -> list[PossibleDuplicate]:
+    """Movements that may be duplicates of the line."""
+    return [PossibleDuplicate(row[0], BankMovement(*row[1:])) for row in await tx.fetch(_DUPLICATES, line.id)]
 
 
 async def mark_not_duplicate(tx: Tx, line: BankLine) -> None:
@@ -498,8 +500,8 @@ async def list_missing_provider_payouts(
     return [_missing_provider_payout(row) for row in rows]
 
 
-async def count_missing_provider_payouts_and_find_oldest(tx: Tx, max_count: int) -> tuple[int, datetime | None]:
-    """Count provider payouts without a bank line up to ``max_count``, with the import of the oldest."""
+async def count_missing_provider_payouts_up_to(tx: Tx, max_count: int) -> WaitingCount:
+    """Count provider payouts without a bank line up to ``max_count``; they wait since their import."""
     [counted] = await tx.fetch(
         f"""
         select count(*)::int, min(imported_at) from (
@@ -508,7 +510,7 @@ async def count_missing_provider_payouts_and_find_oldest(tx: Tx, max_count: int)
         """,
         max_count,
     )
-    return counted[0], counted[1]
+    return WaitingCount(*counted)
 
 
 async def find_missing_provider_payout(tx: Tx, provider: str, reference: str) -> MissingProviderPayout | None:

@@ -1,13 +1,20 @@
 """SQL for uploaded statements that are not booked yet."""
 
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from almoner.giving.banking.bank_statements.domain import StatementUpload
 from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = "id, file_name, sha256, size_bytes, mapping, uploaded_by, uploaded_at"
+
+
+class StoredUpload(NamedTuple):
+    """An uploaded file and its encrypted content."""
+
+    upload: StatementUpload
+    encrypted_content: bytes
 
 
 async def insert(tx: Tx, upload: StatementUpload, encrypted_content: bytes) -> None:
@@ -25,10 +32,10 @@ async def insert(tx: Tx, upload: StatementUpload, encrypted_content: bytes) -> N
     )
 
 
-async def find(tx: Tx, upload_id: UUID) -> tuple[StatementUpload, bytes] | None:
+async def find(tx: Tx, upload_id: UUID) -> StoredUpload | None:
     """A file with its encrypted content."""
     row = await tx.fetchrow(f"select {_COLUMNS}, encrypted_content from bank_statement_upload where id = $1", upload_id)
-    return (StatementUpload(*row[:7]), row[7]) if row else None
+    return StoredUpload(StatementUpload(*row[:7]), row[7]) if row else None
 
 
 async def list_uploads(tx: Tx, limit: int) -> list[StatementUpload]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from almoner.giving.disbursing.disbursements.domain import Disbursement
@@ -216,10 +216,17 @@ def build_batch_id(message_id: str, *, is_sepa: bool) -> str:
     return f"{message_id}-{'sepa' if is_sepa else 'other'}"
 
 
+class ReportedOutcome(NamedTuple):
+    """The outcome of a payment in a status report, and the bank's text about it."""
+
+    outcome: BankOutcome
+    status_text: str
+
+
 def match_bank_outcomes_to_transfers(
     status_report: StatusReport, requested_transfers: Mapping[str, RequestedTransfer]
-) -> Mapping[str, tuple[BankOutcome, str]]:
-    """The outcome of each payment of a file in a status report.
+) -> Mapping[str, ReportedOutcome]:
+    """The outcome of each payment of a file in a status report, by end-to-end ID.
 
     ``requested_transfers``: the file's payments by end-to-end ID. Raises PaymentFileError.
     """
@@ -232,7 +239,7 @@ def match_bank_outcomes_to_transfers(
         for one, its in requested_transfers.items()
     }
     return {
-        one: (_OUTCOME_BY_CODE[stated.code], _status_text(stated))
+        one: ReportedOutcome(_OUTCOME_BY_CODE[stated.code], _status_text(stated))
         for one, stated in reported.items()
         if stated is not None
     }

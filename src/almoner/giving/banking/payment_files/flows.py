@@ -12,7 +12,7 @@ from asyncpg import DeadlockDetectedError, SerializationError
 from almoner.giving.banking.payment_files import service
 from almoner.giving.banking.payment_files.domain import BankOutcome, PaymentFile
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules
+from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules, RefusedDisbursement
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx
 from almoner.platform.observability.loggers import get_logger
 
@@ -29,8 +29,7 @@ class StatusReportResult:
     """The result of importing a status report.
 
     ``contradicted_disbursement_ids``: disbursements for which the bank contradicts itself, now on hold.
-    ``refused_disbursements``: disbursements that could not be updated, with the reasons; the report is then not
-    complete.
+    ``refused_disbursements``: if there are any, the report is not complete.
     """
 
     file: PaymentFile
@@ -38,7 +37,7 @@ class StatusReportResult:
     confirmed_count: int = 0
     returned_count: int = 0
     contradicted_disbursement_ids: list[UUID] = field(default_factory=list)
-    refused_disbursements: list[tuple[UUID, str]] = field(default_factory=list)
+    refused_disbursements: list[RefusedDisbursement] = field(default_factory=list)
 
 
 async def import_status_report(
@@ -86,7 +85,7 @@ async def _apply_outcome(
             reported.confirmed_count += verdict is BankOutcome.PAID
             reported.returned_count += verdict is BankOutcome.REJECTED
         return
-    reported.refused_disbursements.append((disbursement_id, why))
+    reported.refused_disbursements.append(RefusedDisbursement(disbursement_id, why))
 
 
 async def _compare_outcome(

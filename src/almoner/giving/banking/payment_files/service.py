@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import CheckViolationError, UniqueViolationError
@@ -22,6 +22,7 @@ from almoner.giving.banking.payment_files.domain import (
     PaymentFile,
     PaymentFileError,
     ReleasedFileTransfer,
+    ReportedOutcome,
     RequestedTransfer,
     StatusReport,
     TransliteratedText,
@@ -252,8 +253,15 @@ async def list_downloads(tx: Tx, file: PaymentFile) -> list[AuditEntry]:
     )
 
 
-async def read_released_file(tx: Tx, file_id: UUID, note: str | None) -> tuple[PaymentFile, bytes]:
-    """A released file and its bytes. ``note``: why the file is needed again; required after its first download.
+class ReleasedFile(NamedTuple):
+    """A released payment file and its content."""
+
+    file: PaymentFile
+    content: bytes
+
+
+async def read_released_file(tx: Tx, file_id: UUID, note: str | None) -> ReleasedFile:
+    """A released file with its content. ``note``: why the file is needed again; required after its first download.
 
     The caller records the download. Raises NotFound, PaymentFileError.
     """
@@ -263,13 +271,18 @@ async def read_released_file(tx: Tx, file_id: UUID, note: str | None) -> tuple[P
             f"The file was downloaded on {earlier[-1].at:%Y-%m-%d}. Make sure that nobody has uploaded it to the bank, "
             "and say why you need it again."
         )
-    return file, decrypt_released_content(tx, file)
+    return ReleasedFile(file, decrypt_released_content(tx, file))
 
 
-async def evaluate_status_report(
-    tx: Tx, status_report: StatusReport
-) -> tuple[PaymentFile, Mapping[UUID, tuple[BankOutcome, str]]]:
-    """The outcome of a status report for each disbursement of its file; empty if already recorded.
+class EvaluatedStatusReport(NamedTuple):
+    """The file of a status report, and the outcomes of its disbursements: none if they are already recorded."""
+
+    file: PaymentFile
+    outcomes_by_disbursement_id: Mapping[UUID, ReportedOutcome]
+
+
+async def evaluate_status_report(tx: Tx, status_report: StatusReport) -> EvaluatedStatusReport:
+    """Match a status report with its file.
 
     Raises PaymentFileError with all inconsistencies; the report must then not be applied.
     """
@@ -279,16 +292,17 @@ async def evaluate_status_report(
             f"The status report is for {status_report.original_message_id!r}, which is not a released file of ours."
         )
     if await store.has_status_report(tx, status_report.sha256):
-        return file, {}
+        return EvaluatedStatusReport(file, {})
     payments = await store.list_transfers_of_file(tx, file.id)
     asked = {
         end_to_end: RequestedTransfer(_batch_name(file.message_id, money, scheme, shown), money)
         for _, end_to_end, scheme, shown, money, _ in payments
     }
     reported = domain.match_bank_outcomes_to_transfers(status_report, asked)
-    return file, {
+    outcomes = {
         disbursement: reported[end_to_end] for disbursement, end_to_end, *_ in payments if end_to_end in reported
     }
+    return EvaluatedStatusReport(file, outcomes)
 
 
 async def list_transfers_in_released_files(tx: Tx, message_ids: Sequence[str]) -> list[ReleasedFileTransfer]:

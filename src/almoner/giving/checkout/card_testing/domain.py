@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from hmac import compare_digest
 from ipaddress import IPv6Address, ip_address, ip_network
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 MINUTE: Final = timedelta(minutes=1)
@@ -135,6 +135,13 @@ class VelocityState:
     device_known: bool
     code_forced: bool
     code_passed: bool
+
+
+class AllowedPayment(NamedTuple):
+    """The permission to start a payment: the number of card attempts, and the email code that it uses, if any."""
+
+    max_card_attempts: int
+    email_code_id: UUID | None
 
 
 class PaymentBlocked(Exception):

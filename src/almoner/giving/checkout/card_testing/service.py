@@ -14,6 +14,7 @@ from almoner.giving.checkout.card_testing.domain import (
     HOUR,
     MAX_CODES_PER_ADDRESS,
     MAX_CODES_PER_EMAIL,
+    AllowedPayment,
     BrowserFingerprint,
     CardTestingLimits,
     EmailCode,
@@ -55,17 +56,15 @@ def fingerprint_browser(vault: Vault, ip_address: str, device_cookie: bytes | No
 
 async def check_velocity(
     tx: Tx, limits: CardTestingLimits, partner: Partner, session_id: UUID, browser: BrowserFingerprint, email: str
-) -> tuple[int, UUID | None]:
-    """The number of card attempts for a new payment, and the code it uses. Raises RateLimited, EmailCodeRequired.
+) -> AllowedPayment:
+    """Check whether a new payment may start. Raises RateLimited, EmailCodeRequired.
 
     Payments from the same address or device wait here until this transaction ends.
     """
     await store.lock_sources(tx, browser.source_hashes)
     most = (limits.address_payments_per_hour, limits.device_payments_per_day)
-    sight, code_id = await store.load_velocity_state_and_code(
-        tx, partner, session_id, browser, _email_hash(tx, email), most
-    )
-    return domain.max_card_attempts(sight, limits, tx.real_now), code_id
+    found = await store.load_velocity_state_and_code(tx, partner, session_id, browser, _email_hash(tx, email), most)
+    return AllowedPayment(domain.max_card_attempts(found.state, limits, tx.real_now), found.email_code_id)
 
 
 async def record_payment_attempt(
@@ -107,11 +106,11 @@ async def send_email_code(tx: Tx, session_id: UUID, browser: BrowserFingerprint,
     """Send a new code to the email address; earlier codes of the session expire. Raises EmailCodesExhausted."""
     hashed = _email_hash(tx, email)
     await store.lock_sources(tx, [browser.ip_address_hash, hashed])
-    ours, other = await store.list_email_code_send_times_by_ip_address_and_email(tx, browser.ip_address_hash, hashed)
-    if len(other) >= MAX_CODES_PER_EMAIL:
-        raise EmailCodesExhausted(other[-MAX_CODES_PER_EMAIL] + HOUR, RateLimitReason.CODES)
-    if len(ours) >= MAX_CODES_PER_ADDRESS:
-        raise EmailCodesExhausted(ours[-MAX_CODES_PER_ADDRESS] + HOUR, RateLimitReason.CODES_CROWDED)
+    sent = await store.load_email_code_send_times(tx, browser.ip_address_hash, hashed)
+    if len(sent.to_email) >= MAX_CODES_PER_EMAIL:
+        raise EmailCodesExhausted(sent.to_email[-MAX_CODES_PER_EMAIL] + HOUR, RateLimitReason.CODES)
+    if len(sent.for_ip_address) >= MAX_CODES_PER_ADDRESS:
+        raise EmailCodesExhausted(sent.for_ip_address[-MAX_CODES_PER_ADDRESS] + HOUR, RateLimitReason.CODES_CROWDED)
     code_id = tx.new_id()
     sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT, associated_data=code_id.bytes)
     code = EmailCode(code_id, session_id, hashed, sealed, tx.real_now + CODE_LIFETIME, 0, spent=False)

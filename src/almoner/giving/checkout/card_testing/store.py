@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -65,6 +65,13 @@ async def lock_sources(tx: Tx, sources: Sequence[bytes]) -> None:
     await tx.execute("select pg_advisory_xact_lock(turn) from unnest($1::bigint[]) as turn", turns)
 
 
+class VelocityStateAndCode(NamedTuple):
+    """What the decision about a new payment depends on, and the email code that was entered, if any."""
+
+    state: VelocityState
+    email_code_id: UUID | None
+
+
 async def load_velocity_state_and_code(
     tx: Tx,
     partner: Partner,
@@ -72,7 +79,7 @@ async def load_velocity_state_and_code(
     browser: BrowserFingerprint,
     email_hash: bytes,
     max_hourly_and_daily_payments: tuple[int, int],
-) -> tuple[VelocityState, UUID | None]:
+) -> VelocityStateAndCode:
     """Load what the decision about a new payment depends on, and the code that was entered."""
     row = await tx.fetchrow(
         VELOCITY_STATE,
@@ -90,7 +97,7 @@ async def load_velocity_state_and_code(
     seen = [_source_history(row, "")]
     if browser.device_cookie_hash is not None:
         seen.append(_source_history(row, "device_"))
-    sight = VelocityState(
+    state = VelocityState(
         tuple(seen),
         tuple(row["begun"] or ()),
         tuple(row["device_begun"] or ()),
@@ -98,7 +105,7 @@ async def load_velocity_state_and_code(
         row["forced"],
         row["passed"] is not None,
     )
-    return sight, row["passed"]
+    return VelocityStateAndCode(state, row["passed"])
 
 
 def _source_history(row: Record, prefix: str) -> SourceHistory:
@@ -220,10 +227,15 @@ async def load_active_alert_expiries_by_partner(tx: Tx) -> dict[UUID, datetime]:
     return {row["partner_id"]: row["code_required_until"] for row in rows}
 
 
-async def list_email_code_send_times_by_ip_address_and_email(
-    tx: Tx, address_hash: bytes, email_hash: bytes
-) -> tuple[list[datetime], list[datetime]]:
-    """When codes were sent in the last hour for an address, and to an email address; oldest first."""
+class EmailCodeSendTimes(NamedTuple):
+    """When codes were sent in the last hour for an IP address and to an email address, each oldest first."""
+
+    for_ip_address: list[datetime]
+    to_email: list[datetime]
+
+
+async def load_email_code_send_times(tx: Tx, address_hash: bytes, email_hash: bytes) -> EmailCodeSendTimes:
+    """When codes were sent in the last hour for an IP address, and to an email address."""
     row = await tx.fetchrow(
         """
         select (select array_agg(sent_at order by sent_at) from donation_email_code where address_hash = $1
@@ -236,7 +248,7 @@ async def list_email_code_send_times_by_ip_address_and_email(
         tx.real_now - HOUR,
     )
     assert row is not None, "a select without a table has one row"
-    return list(row["ours"] or ()), list(row["theirs"] or ())
+    return EmailCodeSendTimes(list(row["ours"] or ()), list(row["theirs"] or ()))
 
 
 async def insert_email_code(tx: Tx, code: EmailCode, address_hash: bytes) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from almoner.access.partners.domain import PartnerAccount, Period
@@ -103,6 +103,13 @@ class DonationRequestPayment:
     def overpaid_minor(self) -> int:
         """The part of the transfer that exceeds the request."""
         return self.money.minor - self.applied_minor
+
+
+class FilledRequest(NamedTuple):
+    """A request after due donations were added, if any were, and whether more are left to add."""
+
+    request: DonationRequest | None
+    has_more_donations: bool
 
 
 def period_start_of(period: Period, now: datetime) -> datetime:

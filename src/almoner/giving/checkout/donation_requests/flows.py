@@ -70,11 +70,12 @@ async def invoice_partner(
     while more:
         try:
             async with db.write() as tx:
-                made, more = await service.add_due_donations_to_request(tx, partner_currency, immediately=immediately)
+                filled = await service.add_due_donations_to_request(tx, partner_currency, immediately=immediately)
         except NothingToInvoice:
             break
-        if made is not None and not made.is_adding_donations:
-            finished.append(made)
+        more = filled.has_more_donations
+        if filled.request is not None and not filled.request.is_adding_donations:
+            finished.append(filled.request)
     return finished
 
 
@@ -114,7 +115,7 @@ async def apply_overpayment_to_other_request(
     ``on_recorded`` is called in the transaction that books it.
     """
     async with db.write() as tx:
-        _, part = await service.apply_overpayment_to_other_request(
+        part = await service.apply_overpayment_to_other_request(
             tx, overpaid_payment_id, target_request_id, note=note, decided_by=decided_by
         )
         await on_recorded(tx, part)

@@ -23,6 +23,7 @@ from almoner.giving.checkout.donation_requests.domain import (
     DonationRequest,
     DonationRequestError,
     DonationRequestPayment,
+    FilledRequest,
     NothingToInvoice,
     PartnerCurrency,
     RequestPaymentStatus,
@@ -30,7 +31,7 @@ from almoner.giving.checkout.donation_requests.domain import (
 from almoner.giving.checkout.donation_requests.schemas import DonationRequestResponse
 from almoner.giving.checkout.donation_requests.store import count_for_operators as count_for_operators
 from almoner.giving.checkout.donation_requests.store import (
-    count_held_overpayments_and_find_oldest as count_held_overpayments_and_find_oldest,
+    count_held_overpayments_up_to as count_held_overpayments_up_to,
 )
 from almoner.giving.checkout.donation_requests.store import cursor_position_of as cursor_position_of
 from almoner.giving.checkout.donation_requests.store import find_id_by_payment_reference as find_id_by_payment_reference
@@ -82,8 +83,8 @@ async def list_partner_currencies_to_invoice(tx: Tx) -> list[PartnerCurrency]:
 
 async def add_due_donations_to_request(
     tx: Tx, partner_currency: PartnerCurrency, *, immediately: bool = False, limit: int = BATCH
-) -> tuple[DonationRequest | None, bool]:
-    """Add due donations to the open request; returns it, and whether more are left.
+) -> FilledRequest:
+    """Add due donations to the open request.
 
     A request is full if the next donation would exceed the maximum amount; that one goes into the next request. None
     while the total is below the partner's minimum. ``immediately``: the period ends now, and any amount is invoiced.
@@ -102,22 +103,24 @@ async def add_due_donations_to_request(
         if not waiting or (
             not immediately and waiting < domain.minimum_request_amount_minor(account, partner_currency.currency)
         ):
-            return None, False
+            return FilledRequest(None, has_more_donations=False)
         await store.insert(
             tx, partner, domain.new_request(tx.new_id(), partner_currency, ends, account.request_due_days, tx.now)
         )
         if (locked := await store.lock_request_being_filled(tx, partner, partner_currency.currency)) is None:
-            return None, True  # another run has just finished it
+            return FilledRequest(None, has_more_donations=True)  # another run has just finished it
     room = MAX_MINOR - locked.money.minor
-    count, money, full = await donations.add_donations_to_request(
+    added = await donations.add_donations_to_request(
         tx, partner, partner_currency.currency, locked.cutoff_at, locked.id, limit, room
     )
-    if not count and not locked.donation_count:
+    if not added.donation_count and not locked.donation_count:
         raise NothingToInvoice
-    more = full or count == limit
-    collecting = more and not full
+    more = added.is_request_full or added.donation_count == limit
     filled = replace(
-        locked, money=locked.money + money, donation_count=locked.donation_count + count, is_adding_donations=collecting
+        locked,
+        money=locked.money + added.total,
+        donation_count=locked.donation_count + added.donation_count,
+        is_adding_donations=more and not added.is_request_full,
     )
     if not filled.is_adding_donations:
         filled = replace(filled, due_at=tx.now + account.request_due_days * _DAY)
@@ -125,7 +128,7 @@ async def add_due_donations_to_request(
     if not filled.is_adding_donations:
         await _notify_partner(tx, account, filled)
         await outbox.emit_event(tx, partner.id, domain.CREATED, schemas.donation_request_response(tx, filled))
-    return filled, more
+    return FilledRequest(filled, more)
 
 
 async def _notify_partner(tx: Tx, account: PartnerAccount, request: DonationRequest) -> None:
@@ -237,8 +240,8 @@ async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by:
 
 async def apply_overpayment_to_other_request(
     tx: Tx, overpaid_payment_id: UUID, target_request_id: UUID, *, note: str, decided_by: str
-) -> tuple[DonationRequestPayment, DonationRequestPayment]:
-    """Apply an overpayment to another request of the partner: returns the transfer and the applied part.
+) -> DonationRequestPayment:
+    """Apply an overpayment to another request of the partner: returns the applied part.
 
     The rest beyond that request's unpaid amount stays held, as an overpayment of the part. Raises NotFound,
     DonationRequestError.
@@ -277,7 +280,7 @@ async def apply_overpayment_to_other_request(
     paid = target.paid_minor + applied
     await _record_paid_amount(tx, target, paid)
     ledger.post_at_commit(tx, transfers + await _allocate(tx, replace(target, paid_minor=paid)))
-    return replace(locked, status="applied"), part
+    return part
 
 
 async def next_invoicing_at(tx: Tx, schedule_name: str) -> datetime | None:

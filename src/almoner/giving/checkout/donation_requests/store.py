@@ -16,6 +16,7 @@ from almoner.giving.checkout.donation_requests.domain import (
     PartnerCurrency,
     RequestPaymentStatus,
 )
+from almoner.kit.counts import WaitingCount
 from almoner.kit.money import Money
 from almoner.platform.database import counters, keyset, lists
 from almoner.platform.database.across_partners import across_partners
@@ -284,17 +285,17 @@ async def list_held_overpayments(tx: Tx, after: UUID | None, limit: int) -> list
     return [_payment(row) for row in rows]
 
 
-async def count_held_overpayments_and_find_oldest(tx: Tx, limit: int) -> tuple[int, datetime | None]:
-    """The number of unallocated overpayments, up to ``limit``, and the time of the oldest."""
+async def count_held_overpayments_up_to(tx: Tx, max_count: int) -> WaitingCount:
+    """Count unallocated overpayments up to ``max_count``."""
     row = await tx.fetchrow(
         """
         select count(*)::int, min(received_at)
         from (select received_at from request_payment where status = 'held' order by id limit $1) held
         """,
-        limit,
+        max_count,
     )
     assert row is not None
-    return row[0], row[1]
+    return WaitingCount(*row)
 
 
 async def close_overpayment(

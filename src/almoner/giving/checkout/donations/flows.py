@@ -113,10 +113,10 @@ class _PaymentFlow:
     async def _future_use(self, tx: Tx, donation: Donation) -> FutureUseConsent | None:
         """The donor's agreement to later charges of the payment method; None without one."""
         assert donation.subscription_id is not None, "asked of gifts of plans alone"
-        found = await donation_subscriptions.find_agreement(tx, donation.subscription_id)
+        found = await donation_subscriptions.find_accepted_agreement(tx, donation.subscription_id)
         if found is None or donation.email is None:
             return None
-        agreement, _ = found
+        agreement = found.agreement
         return FutureUseConsent(agreement.text, agreement.version, donation.email)
 
     async def start(self, tx: Tx, payment: Payment) -> ProviderCall | None:
@@ -245,8 +245,8 @@ class _StartPayment(_PaymentFlow):
         """Whether the open page's agreement to save the card equals what the donor agrees to now."""
         if donation.subscription_id is None:
             return self._gift.frequency == "one_time"
-        found = await donation_subscriptions.find_agreement(tx, donation.subscription_id)
-        return found is not None and found[0] == self._gift.agreement
+        found = await donation_subscriptions.find_accepted_agreement(tx, donation.subscription_id)
+        return found is not None and found.agreement == self._gift.agreement
 
     async def _attempt(self, tx: Tx, session: DonationSession) -> ProviderCall | FlowDone[SessionDonation]:
         donation = await service.create_donation(tx, session, self._gift)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -501,15 +501,25 @@ async def cancel_gift_aid_declaration(tx: Tx, declaration_id: UUID, cancelled_fr
     return cancelled
 
 
+class AddedToRequest(NamedTuple):
+    """The donations that were added to a donation request, and whether it can take no more."""
+
+    donation_count: int
+    total: Money
+    is_request_full: bool
+
+
 async def add_donations_to_request(
     tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, max_total_minor: int
-) -> tuple[int, Money, bool]:
-    """Add direct donations to a locked donation request; returns how many, their sum, and whether it is full."""
-    asked, is_full = await store_requests.add_donations_to_request(
+) -> AddedToRequest:
+    """Add direct donations to a locked donation request."""
+    requested = await store_requests.add_donations_to_request(
         tx, partner, currency, cutoff_at, request_id, limit, max_total_minor
     )
-    await _emit_all(tx, domain.PAYMENT_REQUESTED, asked)
-    return len(asked), Money(sum(one.money.minor for one in asked), currency), is_full
+    added = requested.donations
+    await _emit_all(tx, domain.PAYMENT_REQUESTED, added)
+    total = Money(sum(one.money.minor for one in added), currency)
+    return AddedToRequest(len(added), total, requested.is_request_full)
 
 
 async def mark_direct_donations_received(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:

@@ -73,16 +73,20 @@ select asked.*, seen.donations from (select count(*)::int as donations from olde
 """
 
 
+class RequestedDonations(NamedTuple):
+    """The donations that were added to a request, and whether the next one would exceed the request's maximum."""
+
+    donations: list[Donation]
+    is_request_full: bool
+
+
 async def add_donations_to_request(
     tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, max_total_minor: int
-) -> tuple[list[Donation], bool]:
-    """Add the oldest donations to a donation request that the caller has locked, up to ``max_total_minor``.
-
-    Returns them, and whether the next one would exceed the request's maximum.
-    """
+) -> RequestedDonations:
+    """Add the oldest donations to a donation request that the caller has locked, up to ``max_total_minor``."""
     rows = await tx.fetch(_ADD_TO_REQUEST, partner.id, currency, cutoff_at, request_id, limit, tx.now, max_total_minor)
     asked = sorted((donation_from_row(row) for row in rows if row["id"] is not None), key=lambda donation: donation.id)
-    return asked, len(asked) < rows[0]["donations"]
+    return RequestedDonations(asked, len(asked) < rows[0]["donations"])
 
 
 _LOCK_UNPAID: Final = """

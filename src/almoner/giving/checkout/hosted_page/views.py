@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -41,6 +41,13 @@ _WAITS: Final = {
 _MOST_MINUTES: Final = 90  # longer waits are shown in hours
 
 
+class WaitMessage(NamedTuple):
+    """The key of a message about a wait, and its number of minutes or hours."""
+
+    key: str
+    number: int
+
+
 @dataclass(frozen=True, slots=True)
 class FormNotice:
     """A notice above the donation form, such as a required wait.
@@ -55,12 +62,12 @@ class FormNotice:
     seconds: int = 0
 
     @property
-    def wait_message(self) -> tuple[str, int]:
-        """The message key and rounded-up number for the remaining wait."""
+    def wait_message(self) -> WaitMessage:
+        """The message about the remaining wait."""
         minutes = ceil(self.seconds / 60)
         if minutes <= _MOST_MINUTES:
-            return "give.wait.minutes", minutes
-        return "give.wait.hours", ceil(minutes / 60)
+            return WaitMessage("give.wait.minutes", minutes)
+        return WaitMessage("give.wait.hours", ceil(minutes / 60))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from almoner.kit.errors import BadRequest, ServiceUnavailable
@@ -227,6 +227,13 @@ class ProviderRefund:
     money: Money
 
 
+class FeeRate(NamedTuple):
+    """A fee as a fraction of the payment, plus a fixed part in minor units."""
+
+    fraction: float
+    fixed_minor: int
+
+
 @dataclass(frozen=True, slots=True)
 class FeeSchedule:
     """A provider's fee: basis points plus a fixed part.
@@ -246,9 +253,9 @@ class FeeSchedule:
         share = (money.minor * self.basis_points + _WHOLE // 2) // _WHOLE
         return Money(min(money.minor, share + self.fixed_minor.get(money.currency, 0)), money.currency)
 
-    def rate_and_fixed_minor(self, currency: str) -> tuple[float, int]:
-        """The fee as a percentage of the payment, and the fixed part in minor units."""
-        return self.basis_points / _WHOLE, self.fixed_minor.get(currency, 0)
+    def rate_and_fixed_minor(self, currency: str) -> FeeRate:
+        """The fee on payments in a currency."""
+        return FeeRate(self.basis_points / _WHOLE, self.fixed_minor.get(currency, 0))
 
     def gross_up(self, net: Money) -> Money:
         """The smallest payment that leaves this amount after the fee. Raises MoneyError."""

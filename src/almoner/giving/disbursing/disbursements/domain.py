@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
@@ -128,6 +128,35 @@ class DisbursementHold:
     decided_at: datetime
     second_by: str | None = None
     second_note: str | None = None
+
+
+class RefusedDisbursement(NamedTuple):
+    """A disbursement that could not be updated, and why."""
+
+    disbursement_id: UUID
+    reason: str
+
+
+class WaitingDisbursements(NamedTuple):
+    """The disbursements that wait for one reason, and when the oldest of them was created."""
+
+    reason: WaitingReason
+    disbursement_count: int
+    oldest_created_at: datetime
+
+
+class ReadyDisbursements(NamedTuple):
+    """The disbursements of a currency that the next run sends."""
+
+    disbursement_count: int
+    total: Money
+
+
+class NumberedHold(NamedTuple):
+    """A hold with its ID, from which the next page of a list continues."""
+
+    hold_id: int
+    hold: DisbursementHold
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     DisbursementError,
     DisbursementRules,
     DisbursementTotals,
+    RefusedDisbursement,
     WaitingReason,
 )
 from almoner.giving.disbursing.disbursements.remittance_advice import COLUMN_TITLES as COLUMN_TITLES
@@ -36,7 +37,7 @@ class DisbursementRunResult:
     waiting_totals_by_reason_and_currency: dict[tuple[WaitingReason, str], DisbursementTotals] = field(
         default_factory=dict
     )
-    refused_disbursements: list[tuple[UUID, str]] = field(default_factory=list)
+    refused_disbursements: list[RefusedDisbursement] = field(default_factory=list)
     checked_count: int = 0
 
     def add_disbursement(self, disbursement: Disbursement) -> None:
@@ -130,7 +131,7 @@ async def _send(db: Database, disbursement_id: UUID, rules: DisbursementRules, r
             sent = await service.send_disbursement(tx, disbursement_id, rules)
     except service.REFUSALS as refused:
         # One disbursement that must not be does not keep the others back.
-        ran.refused_disbursements.append((disbursement_id, str(refused)))
+        ran.refused_disbursements.append(RefusedDisbursement(disbursement_id, str(refused)))
         return
     if sent is not None:
         ran.add_disbursement(sent)
@@ -148,7 +149,7 @@ async def _confirm_sent(db: Database, ran: DisbursementRunResult) -> None:
                 with suppress(DisbursementError):  # another run was faster
                     await confirm_paid_in_sandbox(db, disbursement_id)
             except service.REFUSALS as refused:
-                ran.refused_disbursements.append((disbursement_id, str(refused)))
+                ran.refused_disbursements.append(RefusedDisbursement(disbursement_id, str(refused)))
         after = sent[-1]
 
 

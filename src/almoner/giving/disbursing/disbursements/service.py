@@ -34,7 +34,7 @@ from almoner.giving.disbursing.disbursements.domain import (
 from almoner.giving.disbursing.disbursements.schemas import DisbursementResponse, disbursement_response
 from almoner.giving.disbursing.disbursements.store import count_active_holds as count_active_holds
 from almoner.giving.disbursing.disbursements.store import (
-    count_and_sum_ready_disbursements as count_and_sum_ready_disbursements,
+    count_and_sum_ready_disbursements_by_currency as count_and_sum_ready_disbursements_by_currency,
 )
 from almoner.giving.disbursing.disbursements.store import count_for_operators as count_for_operators
 from almoner.giving.disbursing.disbursements.store import (
@@ -48,7 +48,7 @@ from almoner.giving.disbursing.disbursements.store import (
 )
 from almoner.giving.disbursing.disbursements.store import list_active_holds as list_active_holds
 from almoner.giving.disbursing.disbursements.store import (
-    list_active_holds_with_numbers as list_active_holds_with_numbers,
+    list_active_holds_after_id as list_active_holds_after_id,
 )
 from almoner.giving.disbursing.disbursements.store import list_for_operators as list_for_operators
 from almoner.giving.disbursing.disbursements.store import list_newest as list_newest

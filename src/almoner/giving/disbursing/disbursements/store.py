@@ -15,7 +15,10 @@ from almoner.giving.disbursing.disbursements.domain import (
     DisbursementFilters,
     DisbursementHold,
     DisbursementStatus,
+    NumberedHold,
     OperatorDisbursementFilters,
+    ReadyDisbursements,
+    WaitingDisbursements,
     WaitingReason,
 )
 from almoner.kit.money import Money
@@ -306,27 +309,27 @@ def _where(filters: OperatorDisbursementFilters) -> SqlConditions:
 
 
 @across_partners("operators")
-async def count_and_sum_ready_disbursements(tx: Tx) -> list[tuple[int, Money]]:
-    """Disbursements that the next run sends, by currency: their number and total."""
+async def count_and_sum_ready_disbursements_by_currency(tx: Tx) -> list[ReadyDisbursements]:
+    """Disbursements that the next run sends, by currency."""
     rows = await tx.fetch(
         """
         select count(*)::int, sum(amount_minor)::bigint, currency from disbursement
         where status = 'PENDING' and donations > 0 and waiting_reason is null group by currency order by currency
         """
     )
-    return [(row[0], Money(row[1], row[2])) for row in rows]
+    return [ReadyDisbursements(row[0], Money(row[1], row[2])) for row in rows]
 
 
 @across_partners("operators")
-async def count_waiting_disbursements_by_reason(tx: Tx) -> list[tuple[WaitingReason, int, datetime]]:
-    """Waiting disbursements by reason: their number, and the start of the oldest one."""
+async def count_waiting_disbursements_by_reason(tx: Tx) -> list[WaitingDisbursements]:
+    """Waiting disbursements by reason, those that wait longest first."""
     rows = await tx.fetch(
         """
         select waiting_reason, count(*)::int, min(created_at) from disbursement
         where status = 'PENDING' and donations > 0 and waiting_reason is not null group by 1 order by 3
         """
     )
-    return [(WaitingReason(row[0]), row[1], row[2]) for row in rows]
+    return [WaitingDisbursements(WaitingReason(row[0]), row[1], row[2]) for row in rows]
 
 
 async def find_last_disbursement_return_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime | None:
@@ -419,17 +422,17 @@ order by organisation_id, partner_id, id desc
 
 
 @across_partners("operators")
-async def list_active_holds_with_numbers(tx: Tx, limit: int, after_number: int) -> list[tuple[int, DisbursementHold]]:
-    """A page of active holds with their numbers, oldest first."""
+async def list_active_holds_after_id(tx: Tx, limit: int, after_id: int) -> list[NumberedHold]:
+    """A page of active holds, oldest first."""
     rows = await tx.fetch(
         f"""
         select id, partner_id, organisation_id, held, note, decided_by, decided_at from ({_NEWEST_HOLDS}) newest
         where held and id > $2 order by id limit $1
         """,
         limit,
-        after_number,
+        after_id,
     )
-    return [(row[0], DisbursementHold(*row[1:])) for row in rows]
+    return [NumberedHold(row[0], DisbursementHold(*row[1:])) for row in rows]
 
 
 @across_partners("operators")

@@ -232,8 +232,8 @@ async def record_ownership_denial(tx: Tx, account_id: UUID) -> bool:
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: accounts that wait for approval, and the age of the oldest."""
-    count, since = await store.count_proposed_accounts_and_find_oldest(tx)
-    telemetry.payees.set_open_checks("account", count, (tx.now - since).total_seconds() if since else 0.0)
+    total, since = await store.count_proposed_accounts(tx)
+    telemetry.payees.set_open_checks("account", total, (tx.now - since).total_seconds() if since else 0.0)
 
 
 async def load_approved_payees_by_organisation(

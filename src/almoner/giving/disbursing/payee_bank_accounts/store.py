@@ -1,13 +1,13 @@
 """SQL for nonprofits' accounts."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from asyncpg import Record
 
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountReview, Address, PayeeAccount, PayeeStatus
+from almoner.kit.counts import WaitingCount
 from almoner.platform.database import keyset
 from almoner.platform.database.transactions import Tx
 
@@ -190,10 +190,10 @@ async def list_approved_accounts_in_currency(
     return [_account(row) for row in await tx.fetch(_CURRENT_ACCOUNTS, organisation_ids, currency)]
 
 
-async def count_proposed_accounts_and_find_oldest(tx: Tx) -> tuple[int, datetime | None]:
-    """Count proposed accounts, with the time of the oldest proposal."""
+async def count_proposed_accounts(tx: Tx) -> WaitingCount:
+    """Count proposed accounts."""
     [row] = await tx.fetch("select count(*), min(proposed_at) from payee_bank_account where status = 'proposed'")
-    return row[0], row[1]
+    return WaitingCount(*row)
 
 
 async def list_organisation_ids_sharing_account(tx: Tx, account_id: UUID) -> list[UUID]:

@@ -51,13 +51,13 @@ from almoner.giving.disbursing.verifications.store import list_decisions as list
 from almoner.giving.disbursing.verifications.store import (
     list_pending_and_approved_verification_ids as list_pending_and_approved_verification_ids,
 )
+from almoner.giving.disbursing.verifications.store_findings import (
+    count_waiting_by_kind_up_to as count_waiting_by_kind_up_to,
+)
 from almoner.giving.disbursing.verifications.store_findings import list_findings as list_findings
 from almoner.giving.disbursing.verifications.store_findings import list_flags as list_flags
 from almoner.giving.disbursing.verifications.store_findings import (
     list_waiting_review_items as list_waiting_review_items,
-)
-from almoner.giving.disbursing.verifications.store_findings import (
-    load_capped_waiting_counts_and_oldest_times_by_kind as load_capped_waiting_counts_and_oldest_times_by_kind,
 )
 from almoner.giving.disbursing.verifications.store_findings import next_check_at as next_check_at
 from almoner.giving.disbursing.verifications.transitions import CHECK as CHECK
@@ -431,9 +431,13 @@ async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UU
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Collect metrics: waiting verifications and flags, and the age of the oldest."""
-    for kind, (count, at) in (await store_findings.load_waiting_counts_and_first_times(tx)).items():
-        since = at and (at - domain.LIFETIME if kind == "verification" else at)
-        telemetry.payees.set_open_checks(kind, count, (tx.now - since).total_seconds() if since else 0.0)
+    counts = await store_findings.load_open_verification_counts(tx)
+    waiting = {
+        "verification": (counts.pending_count, counts.first_expires_at and counts.first_expires_at - domain.LIFETIME),
+        "flag": (counts.open_flag_count, counts.oldest_flag_raised_at),
+    }
+    for kind, (total, since) in waiting.items():
+        telemetry.payees.set_open_checks(kind, total, (tx.now - since).total_seconds() if since else 0.0)
 
 
 async def enqueue_due_checks(tx: Tx, limit: int = BATCH) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 from uuid import UUID
 
 from asyncpg import Record
@@ -19,6 +19,7 @@ from almoner.giving.disbursing.verifications.findings import (
     WaitingKind,
     WaitingReviewItem,
 )
+from almoner.kit.counts import WaitingCount
 from almoner.kit.evidence import Evaluation, EvaluationStep, StepVerdict
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
@@ -194,11 +195,20 @@ where f.status = 'open' and v.status in ('pending', 'approved')
 """
 
 
+class OpenVerificationCounts(NamedTuple):
+    """How many verifications and flags wait, the first expiry of those verifications, and the oldest flag's time."""
+
+    pending_count: int
+    first_expires_at: datetime | None
+    open_flag_count: int
+    oldest_flag_raised_at: datetime | None
+
+
 @across_partners("operators")
-async def load_waiting_counts_and_first_times(tx: Tx) -> Mapping[str, tuple[int, datetime | None]]:
-    """Count waiting verifications and flags, with the first expiry and the first flag's time."""
+async def load_open_verification_counts(tx: Tx) -> OpenVerificationCounts:
+    """Count waiting verifications and flags."""
     [pending], [flagged] = await tx.fetch(_COUNT_PENDING, tx.now), await tx.fetch(_COUNT_OPEN_FLAGS)
-    return {"verification": (pending[0], pending[1]), "flag": (flagged[0], flagged[1])}
+    return OpenVerificationCounts(*pending, *flagged)
 
 
 COUNT_WAITING: Final = """
@@ -214,12 +224,10 @@ union all select 'verification_flag', count(*), min(raised_at) from (
 
 
 @across_partners("operators")
-async def load_capped_waiting_counts_and_oldest_times_by_kind(
-    tx: Tx, max_count: int
-) -> Mapping[WaitingKind, tuple[int, datetime | None]]:
-    """Count pending verifications and open flags up to ``max_count``, and since when the oldest has waited."""
+async def count_waiting_by_kind_up_to(tx: Tx, max_count: int) -> Mapping[WaitingKind, WaitingCount]:
+    """Count pending verifications and open flags up to ``max_count``."""
     rows = await tx.fetch(COUNT_WAITING, tx.now, max_count)
-    return {row["kind"]: (row["count"], row["oldest"]) for row in rows}
+    return {row["kind"]: WaitingCount(row["count"], row["oldest"]) for row in rows}
 
 
 _WAITING: Final = """

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from almoner.giving.checkout.payments.domain import SavedPaymentMethod
@@ -86,6 +86,13 @@ class Agreement:
     version: str
     language: str
     text: str
+
+
+class AcceptedAgreement(NamedTuple):
+    """A donor's consent, and when it was given."""
+
+    agreement: Agreement
+    agreed_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,10 +306,15 @@ def as_paused(
     return replace(subscription, next_donation_at=subscription.charge_datetime(due_on, zone))
 
 
-def as_resumed(
-    subscription: DonationSubscription, now: datetime, zone: tzinfo
-) -> tuple[DonationSubscription, list[date]]:
-    """The subscription as resumed, and the due dates missed during the pause."""
+class ResumedSubscription(NamedTuple):
+    """A resumed subscription, and the due dates that it missed during the pause."""
+
+    subscription: DonationSubscription
+    missed_due_dates: list[date]
+
+
+def as_resumed(subscription: DonationSubscription, now: datetime, zone: tzinfo) -> ResumedSubscription:
+    """The subscription as resumed."""
     missed = [
         day
         for day in subscription.due_dates_until(now.astimezone(zone).date())
@@ -310,9 +322,8 @@ def as_resumed(
     ]
     subscription = replace(subscription, status="active", paused_until=None, pause_reason=None)
     assert subscription.next_due_on is not None, "a plan that has begun has its next date"
-    return with_next_due_date(
-        subscription, subscription.next_due_date_after(missed[-1]) if missed else subscription.next_due_on, zone
-    ), missed
+    next_due_on = subscription.next_due_date_after(missed[-1]) if missed else subscription.next_due_on
+    return ResumedSubscription(with_next_due_date(subscription, next_due_on, zone), missed)
 
 
 def next_charge_day(subscription: DonationSubscription, frequency: Frequency, now: datetime, zone: tzinfo) -> date:
@@ -320,7 +331,7 @@ def next_charge_day(subscription: DonationSubscription, frequency: Frequency, no
     subscription = with_frequency(subscription, frequency, now.astimezone(zone).date(), zone)
     if subscription.next_donation_at is not None:
         return subscription.next_donation_at.astimezone(zone).date()
-    resumed, _ = as_resumed(subscription, now, zone)
+    resumed = as_resumed(subscription, now, zone).subscription
     assert resumed.next_due_on is not None, "a plan that has begun and not ended has its next date"
     return resumed.next_due_on
 

@@ -21,7 +21,7 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
 )
 from almoner.giving.subscriptions.donation_subscriptions.schemas import DonationSubscriptionResponse
 from almoner.giving.subscriptions.donation_subscriptions.store import cursor_position_of as cursor_position_of
-from almoner.giving.subscriptions.donation_subscriptions.store import find_agreement as find_agreement
+from almoner.giving.subscriptions.donation_subscriptions.store import find_accepted_agreement as find_accepted_agreement
 from almoner.giving.subscriptions.donation_subscriptions.store import (
     find_ongoing_subscription_of_donor as find_ongoing_subscription_of_donor,
 )

@@ -11,6 +11,7 @@ from almoner.giving.checkout.payments.domain import SavedPaymentMethod
 from almoner.giving.subscriptions.donation_subscriptions.domain import (
     DONATION_SUBSCRIPTION,
     LIVE_STATUSES,
+    AcceptedAgreement,
     Agreement,
     DonationSubscription,
     PendingChange,
@@ -304,8 +305,8 @@ async def insert_agreement(tx: Tx, subscription: DonationSubscription, agreement
     )
 
 
-async def find_agreement(tx: Tx, subscription_id: UUID) -> tuple[Agreement, datetime] | None:
-    """The donor's last consent, and its time."""
+async def find_accepted_agreement(tx: Tx, subscription_id: UUID) -> AcceptedAgreement | None:
+    """The donor's last consent."""
     row = await tx.fetchrow(
         """
         select text_version, language, shown_text, agreed_at from donation_subscription_agreement
@@ -313,7 +314,7 @@ async def find_agreement(tx: Tx, subscription_id: UUID) -> tuple[Agreement, date
         """,
         subscription_id,
     )
-    return (Agreement(row[0], row[1], row[2]), row[3]) if row else None
+    return AcceptedAgreement(Agreement(row[0], row[1], row[2]), row[3]) if row else None
 
 
 _FORGOTTEN: Final = "cancellation_reason = 'not_started' and email is not null"

@@ -23,6 +23,7 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
     PaymentMethodReplacedEvent,
 )
 from almoner.giving.subscriptions.donor_pages import domain, store
+from almoner.giving.subscriptions.donor_pages.ports import CardChangeResult
 from almoner.kit.errors import NotFound
 from almoner.kit.ids import decode_uuid, encode_uuid
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx
@@ -62,7 +63,7 @@ async def _order(
     tx: Tx, provider: str, subscription_id: UUID, return_url: str
 ) -> tuple[UUID, PaymentMethodSetupRequest] | None:
     subscription = await subscriptions.get_for_update(tx, ALL_PARTNERS, subscription_id)
-    agreed = await subscriptions.find_agreement(tx, subscription.id)
+    agreed = await subscriptions.find_accepted_agreement(tx, subscription.id)
     if subscription.status not in LIVE_STATUSES or subscription.email is None or agreed is None:
         return None
     partner, since = Partner(subscription.partner_id), tx.real_now - domain.CARD_CHANGES_WITHIN
@@ -84,8 +85,8 @@ async def _order(
     return setup_id, order
 
 
-async def finish_card_change(context: CardChangeContext, setup_id: UUID) -> tuple[UUID, bool]:
-    """The subscription of a card change, and whether its card is now the one saved there.
+async def finish_card_change(context: CardChangeContext, setup_id: UUID) -> CardChangeResult:
+    """Finish a card change after the donor came back from the provider.
 
     Raises NotFound, ProviderUnavailable.
     """
@@ -95,12 +96,12 @@ async def finish_card_change(context: CardChangeContext, setup_id: UUID) -> tupl
         raise NotFound
     subscription_id, name = found
     if name is None:
-        return subscription_id, False
+        return CardChangeResult(subscription_id, is_card_changed=False)
     try:
         setup = await context.provider.fetch_payment_method_setup(name)
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
-    return subscription_id, await _apply(context, setup)
+    return CardChangeResult(subscription_id, await _apply(context, setup))
 
 
 async def handle_setup_webhook(context: CardChangeContext, event: ProviderEvent) -> bool:

@@ -113,10 +113,10 @@ async def _names(tx: Tx, partner: Partner, subscription: DonationSubscription, k
 
 async def _agreement(tx: Tx, subscription: DonationSubscription, kind: NoticeKind, at: datetime) -> dict[str, object]:
     """The agreement that the donor has just made."""
-    found = await subscriptions.find_agreement(tx, subscription.id)
-    if found is None or (kind != "begun" and found[1] != at):
+    found = await subscriptions.find_accepted_agreement(tx, subscription.id)
+    if found is None or (kind != "begun" and found.agreed_at != at):
         return {"agreement": None}
-    return {"agreement": found[0], "agreed_at": found[1]}
+    return {"agreement": found.agreement, "agreed_at": found.agreed_at}
 
 
 def _reason(subscription: DonationSubscription, kind: NoticeKind) -> str | None:
