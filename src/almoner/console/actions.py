@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from markupsafe import Markup
 from starlette.responses import Response
@@ -43,6 +43,14 @@ class ActionField:
     value: str = ""
     maxlength: int = 2000
     takes_value_from_query: bool = False
+
+
+class ActionLink(NamedTuple):
+    """A link to an action. ``path``: below ``/operator``. ``shortcut_key``: a keyboard shortcut, or empty."""
+
+    path: str
+    label: str
+    shortcut_key: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from almoner.console.links import ADMINISTRATORS, REVIEWERS
 from almoner.console.logo_uploads import LOGO, handle_logo_upload
 from almoner.console.review_confirmations import (
     official_contact_fields,
-    parse_official_email_and_source,
+    parse_official_email,
     record_official_contact,
 )
 from almoner.giving.checkout.giving_links import service as giving_links
@@ -218,7 +218,7 @@ class OrganisationActions:
 
         async def perform(tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
             one = await self._organisation(tx, visitor)
-            contact = OfficialContact(one.id, *parse_official_email_and_source(entered_values))
+            contact = OfficialContact(one.id, *parse_official_email(entered_values))
             await record_official_contact(self._context, tx, visitor, contact)
             return f"{organisation_path(tx, one.id)}?done=contact"
 

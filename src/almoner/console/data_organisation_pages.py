@@ -9,6 +9,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
 from almoner.access.partners import service as partners
+from almoner.console.actions import ActionLink
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS, DATA_READERS, REVIEWERS
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
@@ -291,12 +292,12 @@ def _row(tx: Tx, one: Organisation) -> ListRow:
 
 def _offered(
     visitor: SignedInRequest, one: Organisation, own: str, *, branded: bool, opted_out: bool
-) -> list[tuple[str, str, str]]:
+) -> list[ActionLink]:
     roles = visitor.person.roles
     if one.partner_id:
-        return [(f"{own}/publish", "Publish", "p")] if roles & REVIEWERS else []
+        return [ActionLink(f"{own}/publish", "Publish", "p")] if roles & REVIEWERS else []
     shown = (*_ACTS, _CONTACT, _ALLOW if opted_out else _REFUSE, *([_CLEAR] if branded else []))
-    return [(f"{own}/{path}", words, key) for path, words, key, allowed in shown if roles & allowed]
+    return [ActionLink(f"{own}/{path}", words, key) for path, words, key, allowed in shown if roles & allowed]
 
 
 async def _notices(tx: Tx, one: Organisation) -> list[str]:

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.domain import LONG_FORM_LIMITS
 from almoner.access.accounts.page_guard import SignedInRequest, redirect_to
-from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
+from almoner.console.actions import ActionField, ActionLink, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ListRow
@@ -67,7 +67,7 @@ def evidence_success_message(visitor: SignedInRequest) -> str:
     return _DONE.get(visitor.query.get("evidence", ""), "")
 
 
-def list_evidence_actions(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[tuple[str, str, str]]:
+def list_evidence_actions(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[ActionLink]:
     """The actions on the evidence that are available now.
 
     Evidence that was never submitted can still be removed after the deadline.
@@ -84,7 +84,7 @@ def list_evidence_actions(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[
         (evidence.has_texts and not is_kept, "clear", "Clear texts", ""),
         (is_open and not evidence.is_empty, "submit", "Submit evidence", "s"),
     )
-    return [(f"{here}/{name}", label, key) for offers, name, label, key in offered if offers]
+    return [ActionLink(f"{here}/{name}", label, key) for offers, name, label, key in offered if offers]
 
 
 def build_evidence_facts(dispute: Dispute, evidence: Evidence) -> list[LabelledValue]:

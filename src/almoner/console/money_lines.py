@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import SignedInRequest
-from almoner.console.actions import ActionField, ActionPages
+from almoner.console.actions import ActionField, ActionLink, ActionPages
 from almoner.console.bank_reasons import list_bank_return_reason_facts
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
@@ -272,7 +272,9 @@ class BankStatementLinePages:
             following = await bank_statements.list_page(
                 tx, LineFilters(status="open"), one.line.id if is_open else None, 1
             )
-            onward = [(f"{_PATH}/{tx.ids.encode(_TYPE, line.id)}", "Next line to match", "n") for line in following]
+            onward = [
+                ActionLink(f"{_PATH}/{tx.ids.encode(_TYPE, line.id)}", "Next line to match", "n") for line in following
+            ]
             by = await build_operator_name_lookup(tx, [one.decided_by])
             steps = [TimelineStep("Imported", "done", iso_timestamp(one.line.imported_at))]
             if one.decided_at is not None:

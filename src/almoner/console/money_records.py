@@ -13,7 +13,7 @@ from almoner.access.operators import service as operators
 from almoner.access.operators.domain import Approval, ApprovedDecision
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person
-from almoner.console.actions import ActionField, ActionPage, ConsoleAction
+from almoner.console.actions import ActionField, ActionLink, ActionPage, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext, PageKey
 from almoner.console.lists import ListPage, ListQuery, ListRow
 from almoner.giving.checkout.donations.domain import Donation
@@ -64,7 +64,7 @@ class RecordTable:
 class RecordPage:
     """The page of one record.
 
-    ``actions``: paths below ``/operator``, labels and keyboard shortcuts. ``notices``: shown at the top of the page.
+    ``notices``: shown at the top of the page.
     """
 
     title: str
@@ -74,7 +74,7 @@ class RecordPage:
     back_label: str
     facts: Sequence[LabelledValue]
     steps: Sequence[TimelineStep] = ()
-    actions: Sequence[tuple[str, str, str]] = ()
+    actions: Sequence[ActionLink] = ()
     tables: Sequence[RecordTable] = ()
     notices: Sequence[str] = ()
     downloads: Sequence[tuple[str, str]] = ()
@@ -183,11 +183,11 @@ class RecordKind(Generic[R]):
         """The path of a record's page, below ``/operator``."""
         return f"{self.path}/{tx.ids.encode(self.id_type, self.get_record_id(record))}"
 
-    def list_available_actions(self, tx: Tx, record: R, visitor_id: str = "") -> list[tuple[str, str, str]]:
+    def list_available_actions(self, tx: Tx, record: R, visitor_id: str = "") -> list[ActionLink]:
         """The actions that are available now. ``visitor_id``: the visitor, if some are only for others."""
         here = self.page_path(tx, record)
         return [
-            (f"{here}/{one.name}", one.button, one.shortcut_key)
+            ActionLink(f"{here}/{one.name}", one.button, one.shortcut_key)
             for one in self.actions
             if not one.unavailable_reason(record) and visitor_id not in one.earlier_operator_ids(record)
         ]
@@ -287,7 +287,7 @@ async def show_record(
     **more: Any,
 ) -> Response:
     """Render the page of a record."""
-    keys = [(key, words) for _, words, key in page.actions if key]
+    keys = [(one.shortcut_key, one.label) for one in page.actions if one.shortcut_key]
     keys += [key for table in page.tables for key in table.page_keys]
     return await context.render_console_page(visitor, template, page_keys=keys, page=page, message=message, **more)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from starlette.responses import Response
@@ -17,6 +17,7 @@ from almoner.console.actions import ActionField, ActionPage, ActionPages, Consol
 from almoner.console.context import ConsoleContext, PageKey
 from almoner.console.links import REVIEWERS, WATCHLIST_SEARCH
 from almoner.console.lists import parse_time_cursor
+from almoner.console.review_documents import DocumentListing
 from almoner.console.review_dossiers import dossier_links
 from almoner.console.review_lookups import WatchlistSearchForCase, search_watchlists_for_case
 from almoner.console.review_parts import document_template_values, evidence_template_values
@@ -34,7 +35,6 @@ from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.screening.screenings import service as screenings
-from almoner.validation.applications.documents.domain import Document
 from almoner.validation.applications.form import evidence_requests
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.decisions.reviews import service as reviews
@@ -79,6 +79,15 @@ KEYS: Final[Sequence[PageKey]] = (
 )
 
 
+class ReviewCaseReference(NamedTuple):
+    """The review case that a URL names. ``record_id``: the ID in the URL."""
+
+    handler: ReviewHandler
+    kind: Kind
+    subject_id: UUID
+    record_id: str
+
+
 class CasePages:
     """Pages about review cases."""
 
@@ -94,19 +103,19 @@ class CasePages:
             self._context.route(f"{REVIEWS}/{{id}}", self.show, *sorted(REVIEWERS)),
         ]
 
-    def get_case_from_url(self, visitor: SignedInRequest) -> tuple[ReviewHandler, Kind, UUID, str]:
+    def get_case_from_url(self, visitor: SignedInRequest) -> ReviewCaseReference:
         """The review case in the URL. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.portal.home}{REVIEWS}/").split("/")[0]
         for kind, handler in self._handlers.items():
             if (found := self._context.db.deployment.ids.decode(ID_TYPES[kind], name)) is not None:
-                return handler, kind, found, name
+                return ReviewCaseReference(handler, kind, found, name)
         raise NotFound
 
-    async def load_documents(self, tx: Tx, visitor: SignedInRequest) -> tuple[Sequence[Document], str, str]:
-        """The documents of the case in the URL, the path of its page and its ID. Raises NotFound."""
+    async def load_documents(self, tx: Tx, visitor: SignedInRequest) -> DocumentListing:
+        """The documents of the case in the URL, on whose link back is its ID. Raises NotFound."""
         handler, _, subject_id, name = self.get_case_from_url(visitor)
         view = await reviews.load_review_details(tx, handler, subject_id)
-        return view.documents, f"{REVIEWS}/{name}", name
+        return DocumentListing(view.documents, f"{REVIEWS}/{name}", name)
 
     async def claim_next_case(self, visitor: SignedInRequest) -> Response:
         """Claim the oldest unclaimed case, and open it. An older verification or flag is opened instead."""

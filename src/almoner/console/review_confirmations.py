@@ -1,13 +1,13 @@
 """Ask a nonprofit whether it wants to receive donations, and show what it answered."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.partners import service as partners
-from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
+from almoner.console.actions import ActionField, ActionLink, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.lists import ListRow
@@ -31,16 +31,21 @@ _LONGEST_SOURCE: Final = 500
 _ACTION: Final = "request-confirmation"
 
 
+class OfficialEmail(NamedTuple):
+    """A nonprofit's official email address and where it is published."""
+
+    email: str
+    source: str
+
+
 def confirmation_success_message(visitor: SignedInRequest) -> str:
     """The message after the nonprofit was asked."""
     return "We have asked the nonprofit. Its answer appears here." if visitor.query.get("done") == _ACTION else ""
 
 
-def confirmation_request_actions(
-    page_path: str, verification: MonetaryDonationVerification
-) -> list[tuple[str, str, str]]:
+def confirmation_request_actions(page_path: str, verification: MonetaryDonationVerification) -> list[ActionLink]:
     """The action that asks the nonprofit, if there is something to confirm. ``page_path``: of the verification."""
-    return [(f"{page_path}/{_ACTION}", "Ask the nonprofit", "q")] if _is_confirmable(verification) else []
+    return [ActionLink(f"{page_path}/{_ACTION}", "Ask the nonprofit", "q")] if _is_confirmable(verification) else []
 
 
 def _is_confirmable(one: MonetaryDonationVerification) -> bool:
@@ -78,12 +83,12 @@ async def build_confirmation_table(tx: Tx, verification: MonetaryDonationVerific
     return RecordTable("Requests to the nonprofit", columns, rows, "The nonprofit has not been asked yet.")
 
 
-def parse_official_email_and_source(values: Mapping[str, str]) -> tuple[str, str]:
-    """The email address and its source in a form. Raises IncorrectParams."""
+def parse_official_email(values: Mapping[str, str]) -> OfficialEmail:
+    """The official email address in a form, and its source. Raises IncorrectParams."""
     email = email_addresses.clean_email_address(values["email"])
     if len(email) > _LONGEST_EMAIL or not email_addresses.is_email_address(email):
         raise IncorrectParams("email: enter an email address such as office@example.org")
-    return email, values["source"]
+    return OfficialEmail(email, values["source"])
 
 
 def official_contact_fields(email: str, source: str) -> Sequence[ActionField]:
@@ -166,7 +171,7 @@ class ConfirmationPages:
 
     async def _perform(self, tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
         one = await self._find(tx, visitor)
-        email, source = parse_official_email_and_source(values)
+        email, source = parse_official_email(values)
         by, name = self._context.operator_id(visitor), tx.ids.encode(self._id_type, one.id)
         known = await agents.find_official_contact(tx, one.organisation_id)
         published = (await organisations.get(tx, Partner(one.partner_id), one.organisation_id)).partner_id is None

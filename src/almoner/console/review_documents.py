@@ -6,7 +6,7 @@ A sandboxed process renders them, so that browsers never open the uploaded files
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from tempfile import TemporaryFile
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -46,16 +46,23 @@ _NEVER: Final = 4
 """Maximum number of digits of a page number."""
 
 
+class DocumentListing(NamedTuple):
+    """Documents, and the page that lists them: its path below ``/operator``, and the label of links to it."""
+
+    documents: Sequence[Document]
+    page_path: str
+    page_label: str
+
+
 @dataclass(frozen=True, slots=True)
 class PageWithDocuments:
     """A page that lists documents, at a path with ``{id}``.
 
-    ``load_documents``: returns the documents, the path of the page in the URL, below ``/operator``, and the label of a
-    link to it. Raises NotFound.
+    ``load_documents``: the documents of the page in the URL. Raises NotFound.
     """
 
     path: str
-    load_documents: Callable[[Tx, SignedInRequest], Awaitable[tuple[Sequence[Document], str, str]]]
+    load_documents: Callable[[Tx, SignedInRequest], Awaitable[DocumentListing]]
 
 
 class DocumentPages:
@@ -143,11 +150,11 @@ class DocumentPages:
     ) -> tuple[Document, str, str]:
         """The document in the URL, if it passed the malware scan, with the page that lists it. Raises NotFound."""
         document_id = self._document_id(visitor)
-        listed, back, back_label = await owner.load_documents(tx, visitor)
-        found = next((one for one in listed if one.id == document_id), None)
+        listing = await owner.load_documents(tx, visitor)
+        found = next((one for one in listing.documents if one.id == document_id), None)
         if found is None or found.status != "clean":
             raise NotFound
-        return found, back, back_label
+        return found, listing.page_path, listing.page_label
 
     async def _page_image(self, visitor: SignedInRequest, owner: PageWithDocuments) -> Response:
         """Send the image of a page, rendered by the sandboxed process."""

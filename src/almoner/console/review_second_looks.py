@@ -1,6 +1,6 @@
 """Pages about second looks, in which a second reviewer assesses a closed case again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from almoner.console.lists import (
     build_time_sorted_page,
     parse_time_cursor,
 )
+from almoner.console.review_documents import DocumentListing
 from almoner.console.review_parts import document_template_values, evidence_template_values
 from almoner.console.review_words import (
     ACTS,
@@ -30,7 +31,6 @@ from almoner.console.review_words import (
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Column
-from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     ID_TYPES,
@@ -101,10 +101,11 @@ class SecondLookPages:
         handler = self._context.services.review_handlers[look.subject.kind]
         return await reviews.load_review_details(tx, handler, look.subject.id)
 
-    async def load_documents(self, tx: Tx, visitor: SignedInRequest) -> tuple[Sequence[Document], str, str]:
-        """The documents of the second look in the URL, the path of its page and its label. Raises NotFound."""
+    async def load_documents(self, tx: Tx, visitor: SignedInRequest) -> DocumentListing:
+        """The documents of the second look in the URL. Raises NotFound."""
         look = await self._find_second_look(tx, visitor)
-        return (await self._load(tx, look)).documents, f"{SECOND_LOOKS}/{look.review_id}", "Second look"
+        view = await self._load(tx, look)
+        return DocumentListing(view.documents, f"{SECOND_LOOKS}/{look.review_id}", "Second look")
 
     async def show(self, visitor: SignedInRequest) -> Response:
         """Show the evidence of the case without anything that reveals the first decision."""

@@ -13,7 +13,7 @@ from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.access.operators import service as operators
 from almoner.access.partners import service as partners
 from almoner.access.people.domain import Person
-from almoner.console.actions import ActionField, ActionPages
+from almoner.console.actions import ActionField, ActionLink, ActionPages
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS, WATCHLIST_SEARCH
 from almoner.console.lists import ListRow, encode_time_cursor
@@ -220,11 +220,11 @@ async def _facts(tx: Tx, one: MonetaryDonationVerification) -> list[LabelledValu
     ]
 
 
-async def _watchlist_search(tx: Tx, one: MonetaryDonationVerification) -> list[tuple[str, str, str]]:
+async def _watchlist_search(tx: Tx, one: MonetaryDonationVerification) -> list[ActionLink]:
     """A link that looks up the nonprofit's name, if screening could not compare it."""
     if await verifications.find_unscreened_subject(tx, one) is None:
         return []
-    return [(f"{WATCHLIST_SEARCH}?case={tx.ids.encode(TYPE, one.id)}", "Search the watchlists", "")]
+    return [ActionLink(f"{WATCHLIST_SEARCH}?case={tx.ids.encode(TYPE, one.id)}", "Search the watchlists", "")]
 
 
 async def _flag_facts(tx: Tx, one: _Flagged) -> list[LabelledValue]:
