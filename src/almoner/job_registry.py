@@ -104,7 +104,7 @@ from almoner.validation.requests import jobs as requests_jobs
 from almoner.webhooks.deliveries import jobs as deliveries_jobs
 from almoner.webhooks.deliveries.jobs import DeliveryWorker
 
-Compared = TypeVar("Compared")
+OperationResult = TypeVar("OperationResult")
 
 
 async def find_organisation_contact(tx: Tx, organisation_id: UUID) -> NonprofitContact | None:
@@ -137,8 +137,8 @@ class WatchlistOrganisationScreener:
         self._screener = screener
 
     async def run_in_screening_transaction(
-        self, db: Database, operation: Callable[[Tx], Awaitable[Compared]]
-    ) -> Compared:
+        self, db: Database, operation: Callable[[Tx], Awaitable[OperationResult]]
+    ) -> OperationResult:
         """Run a function in a write transaction in which watchlists can be used."""
         return await self._screener.run_with_watchlists(db, operation)
 

@@ -9,7 +9,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import Database, Tx
 from almoner.screening.screenings.domain import ScreeningResult
 
-Compared = TypeVar("Compared")
+OperationResult = TypeVar("OperationResult")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class OrganisationScreener(Protocol):
     """Screens nonprofits against watchlists."""
 
     async def run_in_screening_transaction(
-        self, db: Database, operation: Callable[[Tx], Awaitable[Compared]]
-    ) -> Compared:
+        self, db: Database, operation: Callable[[Tx], Awaitable[OperationResult]]
+    ) -> OperationResult:
         """Run ``operation`` in a write transaction in which ``screen`` can be called."""
         ...
 
