@@ -228,7 +228,9 @@ class DisputeEvidencePages:
             if removes
             else evidence_service.edit_blocked_reason(tx, dispute, evidence)
         )
-        return ActionPage(button, button, self._back(dispute.id), "Dispute", sentences, fields, facts, closed=closed)
+        return ActionPage(
+            button, button, self._back(dispute.id), "Dispute", sentences, fields, facts, closed=closed or ""
+        )
 
     async def _describe_edit(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         _, evidence = await self._find(tx, visitor)

@@ -76,8 +76,10 @@ class Evidence:
         return sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
-def edit_blocked_reason(status: DisputeStatus, due_at: datetime | None, evidence: Evidence, now: datetime) -> str:
-    """Why the evidence can be neither changed nor submitted; empty if it can."""
+def edit_blocked_reason(
+    status: DisputeStatus, due_at: datetime | None, evidence: Evidence, now: datetime
+) -> str | None:
+    """Why the evidence can be neither changed nor submitted; None if it can."""
     if reason := removal_blocked_reason(evidence):
         return reason
     if status is not DisputeStatus.OPEN:
@@ -86,21 +88,21 @@ def edit_blocked_reason(status: DisputeStatus, due_at: datetime | None, evidence
         return "The payment provider does not accept evidence for this dispute."
     if due_at <= now:
         return "The deadline for evidence has passed."
-    return ""
+    return None
 
 
-def removal_blocked_reason(evidence: Evidence) -> str:
-    """Why texts and files cannot be removed; empty if they can. Evidence that was never submitted can be removed."""
-    return "" if evidence.status in EDITABLE else "The evidence has already been submitted."
+def removal_blocked_reason(evidence: Evidence) -> str | None:
+    """Why texts and files cannot be removed; None if they can. Evidence that was never submitted can be removed."""
+    return None if evidence.status in EDITABLE else "The evidence has already been submitted."
 
 
-def file_rejection_reason(evidence: Evidence, kind: DisputeEvidenceKind, size_bytes: int) -> str:
-    """Why a file cannot be added; empty if it can."""
+def file_rejection_reason(evidence: Evidence, kind: DisputeEvidenceKind, size_bytes: int) -> str | None:
+    """Why a file cannot be added; None if it can."""
     if any(one.kind == kind for one in evidence.files):
         return "There is already a file of this kind: remove it first."
     if total_bytes(evidence.files) + size_bytes > MAX_TOTAL_BYTES:
         return "The files of a dispute may have at most 4.5 MB in total."
-    return ""
+    return None
 
 
 def total_bytes(files: Sequence[EvidenceFile]) -> int:

@@ -37,8 +37,8 @@ async def get(tx: Tx, dispute_id: UUID) -> Evidence:
     return await store.find(tx, dispute_id) or Evidence(dispute_id)
 
 
-def edit_blocked_reason(tx: Tx, dispute: Dispute, evidence: Evidence) -> str:
-    """Why the evidence can be neither changed nor submitted; empty if it can."""
+def edit_blocked_reason(tx: Tx, dispute: Dispute, evidence: Evidence) -> str | None:
+    """Why the evidence can be neither changed nor submitted; None if it can."""
     return domain.edit_blocked_reason(dispute.status, dispute.evidence_due_at, evidence, tx.now)
 
 
