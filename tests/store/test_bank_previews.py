@@ -28,7 +28,7 @@ async def test_a_line_that_names_nothing_costs_few_statements(alone: Service) ->
             await transaction.rollback()
         finally:
             await connection.close()
-        assert [line.waiting_reason for line in preview.new_lines] == [
+        assert [line.waiting_reason for line in preview.previewed_lines] == [
             "no reference of ours was found in the line"
         ] * lines
         counted.append(len(seen))

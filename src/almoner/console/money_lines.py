@@ -91,7 +91,7 @@ def _open(one: LineDetails) -> str:
 
 
 def _decided(one: LineDetails) -> str:
-    return reopen_blocked_reason(one.line.status, one.line.matched_as)
+    return reopen_blocked_reason(one.line.status, one.line.matched_as) or ""
 
 
 async def _match(tx: Tx, officer: ActingOperator, one: LineDetails, entered_values: Mapping[str, str]) -> None:

@@ -108,13 +108,13 @@ _SENTENCES: Final = {
 }
 
 
-def reopen_blocked_reason(status: LineStatus, matched_as: MatchedAs | None) -> str:
-    """Why a line's dismissal or match cannot be undone; "" if it can."""
+def reopen_blocked_reason(status: LineStatus, matched_as: MatchedAs | None) -> str | None:
+    """Why a line's dismissal or match cannot be undone; None if it can."""
     if status == "open":
         return "This line is open."
     if status == "matched" and matched_as != "settlement":
         return "This match has moved money in the ledger, so it cannot be undone. Reverse the record that it booked."
-    return ""
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,13 +330,13 @@ class PreviewedLine:
 class StatementPreview:
     """What importing a statement would change. ``stored_line_count``: stored lines; ``new_line_count``: others.
 
-    ``new_lines``: those of the new ones that were matched. ``refusal_reason``: why nothing would be imported.
+    ``previewed_lines``: those of the new ones that were matched. ``refusal_reason``: why nothing would be imported.
     """
 
     statement: BankStatement
     new_line_count: int = 0
     stored_line_count: int = 0
-    new_lines: Sequence[PreviewedLine] = ()
+    previewed_lines: Sequence[PreviewedLine] = ()
     refusal_reason: str | None = None
 
 
