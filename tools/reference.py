@@ -170,7 +170,7 @@ def _family(problem: type[Problem]) -> Iterator[type[Problem]]:
 def _answered_by(problem: type[Problem], endpoints: list[Endpoint]) -> str:
     family = set(_family(problem))
     found = [f"`{endpoint.operation_id}`" for endpoint in endpoints if family & set(errors_of_endpoint(endpoint))]
-    return ", ".join(found) or "none: hosted pages and callbacks"
+    return ", ".join(found) or "no API call: only hosted pages and callbacks"
 
 
 def _events() -> Iterator[str]:

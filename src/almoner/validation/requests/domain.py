@@ -57,7 +57,7 @@ REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "status_not_told": "The register's files do not say whether the organisation is registered now.",
         "removed": "The register says that the organisation is no longer registered.",
         "revoked": "The exemption was revoked, and no newer data says otherwise.",
-        "terminated": "The organisation reported that it has ended.",
+        "terminated": "The organisation reported that it has closed.",
         "merged": "The organisation has merged into another one.",
         "reregistered": "The organisation is now registered under another number.",
         "name_disagrees": "The name does not match any name that the register lists for this number.",
