@@ -11,7 +11,7 @@ from almoner.kit.ids import new_id
 from almoner.kit.time import SystemClock
 from almoner.platform.audit import log as audit
 from almoner.platform.audit import verification as audit_verification
-from almoner.platform.audit.chain import ChainBuilder
+from almoner.platform.audit.chain import AuditChainBuilder
 from almoner.platform.audit.log import Actor, AuditEntryContext
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
@@ -42,9 +42,9 @@ async def _round(db: Database, entries: int) -> tuple[float, float]:
         AuditEntryContext(scope, KEY, "createDonationSession", "192.0.2.1", "req_01kjpy44e0er29s8vmgby675xf"),
         entries,
     )
-    chainer = ChainBuilder(db, Telemetry())
+    chainer = AuditChainBuilder(db, Telemetry())
     started = time.perf_counter()
-    while await chainer.run_batch():
+    while await chainer.chain_next_entries():
         pass
     chained = time.perf_counter()
     proof = await audit_verification.verify_chain(db, scope)

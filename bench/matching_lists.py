@@ -60,7 +60,7 @@ def read_lists(*, short: bool = False) -> tuple[WatchlistEntry, ...]:
 def read(source: WatchlistSource, files: Sequence[Path]) -> list[WatchlistEntry]:
     """The entries of a list; unreadable ones are left out, as in an import."""
     found: dict[str, WatchlistEntry] = {}
-    for one in source.read(files):
+    for one in source.read_entries(files):
         if not isinstance(one, RejectedEntry) and (category := one.category or source.category):
             found.setdefault(one.key, WatchlistEntry(source.code, one, category, b"", _NOBODY))
     return list(found.values())

@@ -150,7 +150,7 @@ def registers(python: Path | None) -> list[str]:
             _row(name, validated(part[0], [bool(one) for one in part[1]], [groups[one] for one in people]))
         )
     found = [compare_parties(_party(row, "uss"), _party(row, "bmf")) for row in rows]
-    certain = [one.score if one.both_have_street_or_box and one.is_likely_match else 0.0 for one in found]
+    certain = [one.score if one.both_have_street_or_po_box and one.is_likely_match else 0.0 for one in found]
     asked = [compare_parties(_party(row, "uss", 1), _party(row, "bmf")) for row in rows]
     requests = [one.score if one.is_likely_match else 0.0 for one in asked]
     return [

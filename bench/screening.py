@@ -179,14 +179,14 @@ async def _updated(db: Database, count: int, before: Sequence[Path], after: Sequ
     loaded, _ = await _load(db, "ofac-sdn", before, force=True)
     for number, row in enumerate(_bodies(count), 1):
         who = ScreenedSubject("organisation", UUID(int=number), partner)
-        await screener.run_with_watchlists(db, partial(_look, screener, who, _asked(row)))
+        await screener.run_with_current_watchlists(db, partial(_look, screener, who, _asked(row)))
     made, _ = await _load(db, "ofac-sdn", after)
     started = time.perf_counter()
     async with db.read() as tx:
         found = list(await screenings.list_subject_ids_affected_by_import(tx, made.id))
         fresh, seen = await screenings.build_import_index(tx, made.id), UUID(int=0)
         while True:
-            some, last = await screenings.find_subject_ids_with_hits(tx, fresh, seen)
+            some, last = await screenings.find_next_subject_ids_with_hits(tx, fresh, seen)
             found += some
             if last is None:
                 break

@@ -289,7 +289,7 @@ def _kept(folder: Path | None) -> Iterator[Settings]:
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)  # PostgreSQL's account must reach it if root measures
     machine.forget(folder)
-    with local.settings_with_local_services(settings.read_settings(data_dir=folder)) as complete:
+    with local.settings_with_embedded_database(settings.read_settings(data_dir=folder)) as complete:
         migrations.migrate(complete.owner_dsn)
         yield complete
 

@@ -125,5 +125,5 @@ async def _import(complete: Settings, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    with local.settings_with_local_services(settings.read_settings(data_dir=Path(sys.argv[2]))) as standing:
+    with local.settings_with_embedded_database(settings.read_settings(data_dir=Path(sys.argv[2]))) as standing:
         asyncio.run(_import(standing, Path(sys.argv[1])))

@@ -86,7 +86,7 @@ def _template() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="almoner-bench-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     folder.chmod(0o755)  # PostgreSQL's account must reach it if root measures
-    with local.settings_with_local_services(settings.read_settings(data_dir=folder)) as complete:
+    with local.settings_with_embedded_database(settings.read_settings(data_dir=folder)) as complete:
         migrations.migrate(complete.owner_dsn)
     return folder
 
@@ -97,7 +97,7 @@ def database() -> Iterator[Settings]:
     folder = Path(tempfile.mkdtemp(prefix="almoner-bench-"))
     folder.chmod(0o755)
     try:
-        with local.settings_with_local_services(
+        with local.settings_with_embedded_database(
             settings.read_settings(data_dir=copied(_template(), folder / "var"))
         ) as complete:
             yield complete

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from almoner import wiring
-from almoner.app import serialise_api_description
+from almoner.app import serialise_openapi_document
 from almoner.giving.accounting.refunds.routes import refund_routes
 from almoner.giving.checkout.giving_links.routes import giving_link_routes
 from almoner.giving.checkout.sessions.routes import session_creation_routes
@@ -92,7 +92,7 @@ the checks, and what to do if several fail at once, see the [runbook](../runbook
 def render() -> Mapping[str, str]:
     """All files: path below the project to text. The description is the sandbox's, with its identifiers and tools."""
     server = Settings.model_construct(port=Settings.model_fields["port"].default, api_url="").base_urls.api
-    description = serialise_api_description(_routes(), EVENT_TYPES.values(), RecordIdCodec(sandbox=True), server)
+    description = serialise_openapi_document(_routes(), EVENT_TYPES.values(), RecordIdCodec(sandbox=True), server)
     return MappingProxyType(
         {
             "openapi.json": description.decode(),

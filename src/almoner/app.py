@@ -29,7 +29,7 @@ from almoner.scim import PREFIX as SCIM
 from almoner.wiring import Services
 
 
-def serialise_api_description(
+def serialise_openapi_document(
     routes: Iterable[Routes], events: Iterable[EventType], ids: RecordIdCodec, server_url: str
 ) -> bytes:
     """Serialise the API description as indented JSON."""
@@ -63,10 +63,10 @@ class _PathDispatcher:
             raise NotFound("there is nothing at this address") from None
 
 
-def build_server_api_description(services: Services) -> bytes:
+def build_server_openapi_document(services: Services) -> bytes:
     """Build the API description of a server, which takes half a second."""
     deployment = services.db.deployment
-    return serialise_api_description(
+    return serialise_openapi_document(
         services.routes, services.events.values(), deployment.ids, deployment.base_urls.api
     )
 
@@ -98,9 +98,9 @@ def create_worker_app(services: Services) -> ASGIApp:
 
 
 def create_app(
-    services: Services, api_description: bytes | None = None, *, statement_timeout: float = REQUEST_SECONDS
+    services: Services, openapi_document: bytes | None = None, *, statement_timeout: float = REQUEST_SECONDS
 ) -> ASGIApp:
-    """The HTTP application of a server; ``api_description``: the API description, if already loaded.
+    """The HTTP application of a server; ``openapi_document``: the API description, if already loaded.
 
     The caller closes ``services``.
     """
@@ -118,10 +118,10 @@ def create_app(
 
     deployment = services.db.deployment
     site = FrontAndErrorPages(deployment, places)
-    api_description = api_description or build_server_api_description(services)
+    openapi_document = openapi_document or build_server_openapi_document(services)
     pages: list[BaseRoute] = [
         Route("/media/{key}", show_media),
-        *_probes(services, api_description),
+        *_probes(services, openapi_document),
         *DocumentationPages(deployment).routes(),
         signing_keys_route(deployment.vault),
         *site.routes(),

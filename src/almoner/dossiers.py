@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from almoner.giving.disbursing.verifications.dossier import load_dossier as of_verification
+from almoner.giving.disbursing.verifications.dossier import load_verification_dossier as of_verification
 from almoner.platform.evidence.dossier import DossierLoader
 from almoner.validation.agents.dossier import load_dossier as of_agent
 from almoner.validation.ongoing.eligibility.dossier import load_dossier as of_eligibility

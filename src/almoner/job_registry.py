@@ -114,11 +114,11 @@ async def find_organisation_contact(tx: Tx, organisation_id: UUID) -> NonprofitC
 
 
 _PARTNERS_BY_ORGANISATION = (
-    categories.load_partner_ids_by_organisation,
-    donations.load_partner_ids_by_organisation,
-    verifications.load_partner_ids_by_organisation,
-    monitoring.load_partner_ids_by_organisation,
-    eligibility.load_partner_ids_by_organisation,
+    categories.load_categorising_partner_ids_by_organisation,
+    donations.load_partner_ids_with_donations_by_organisation,
+    verifications.load_partner_ids_with_verifications_by_organisation,
+    monitoring.load_subscribed_partner_ids_by_organisation,
+    eligibility.load_subscribed_partner_ids_by_organisation,
 )
 """Functions that list the partners following an organisation, for ``ScreenedSubject``."""
 
@@ -140,7 +140,7 @@ class WatchlistOrganisationScreener:
         self, db: Database, operation: Callable[[Tx], Awaitable[OperationResult]]
     ) -> OperationResult:
         """Run a function in a write transaction in which watchlists can be used."""
-        return await self._screener.run_with_watchlists(db, operation)
+        return await self._screener.run_with_current_watchlists(db, operation)
 
     async def screen(
         self, tx: Tx, organisations: Sequence[Organisation], partner_id: UUID
@@ -223,7 +223,9 @@ def _dashboard_tasks(parts: BackgroundDependencies) -> list[BackgroundTasks]:
     return [
         dashboard_jobs.tasks.declared_tasks,
         dashboard_exports.tasks.declared_tasks,
-        dashboard_exports.file_tasks.bind(dashboard_exports.JobDependencies(files, parts.blobs, parts.catalogues)),
+        dashboard_exports.file_tasks.bind(
+            dashboard_exports.ExportJobDependencies(files, parts.blobs, parts.catalogues)
+        ),
     ]
 
 
@@ -319,7 +321,7 @@ NOTIFICATIONS: tuple[NotificationDefinition[Any], ...] = (
 """The emails without dependencies on the deployment."""
 
 
-def email_job_kinds() -> frozenset[str]:
+def email_job_kind_names() -> frozenset[str]:
     """The kinds of jobs that send an email."""
     return frozenset(one.job_kind.name for one in (*NOTIFICATIONS, *donor_emails_jobs.build_notifications({})))
 
@@ -356,8 +358,8 @@ def _provider_tasks(parts: BackgroundDependencies) -> list[BackgroundTasks]:
         donations_jobs.provider_tasks.bind(donations_jobs.JobDependencies(provider, parts.card_testing_limits)),
         suspense_jobs.provider_tasks.bind(provider),
         refunds_jobs.tasks.bind(provider),
-        disputes_jobs.provider_tasks.bind(disputes_jobs.JobDependencies(provider, parts.disbursement_rules)),
-        dispute_evidence_jobs.provider_tasks.bind(dispute_evidence_jobs.JobDependencies(provider, parts.blobs)),
+        disputes_jobs.provider_tasks.bind(disputes_jobs.DisputeJobDependencies(provider, parts.disbursement_rules)),
+        dispute_evidence_jobs.provider_tasks.bind(dispute_evidence_jobs.EvidenceJobDependencies(provider, parts.blobs)),
         *([] if statuses is None else [refunds_jobs.status_tasks.bind(statuses)]),
         *([] if reports is None else [settlements_jobs.report_tasks.bind(reports)]),
     ]

@@ -14,7 +14,7 @@ from almoner.access.members import pages as members_pages
 from almoner.access.operators import pages as operators_pages
 from almoner.access.providers import pages as providers_pages
 from almoner.console import links as console_links
-from almoner.console.service_status_page import StatusPage, StatusRenderer
+from almoner.console.service_status_page import StatusPage, StatusPageRenderer
 from almoner.dashboard import pages as dashboard_pages
 from almoner.dossiers import DOSSIERS
 from almoner.giving.account_notices.pages import TEMPLATES as ACCOUNT_TEMPLATES
@@ -56,8 +56,8 @@ from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.platform.ratelimit import RateLimiter
 from almoner.providers import (
     PaymentProviderClient,
-    giving_link_disclosures,
     load_bank_accounts_by_currency,
+    load_giving_link_disclosures,
     provider_webhook_routes,
 )
 from almoner.sandbox.documentation_api_key import DocumentationApiKeyEndpoint
@@ -66,14 +66,14 @@ from almoner.sandbox.pages import MailboxPages
 from almoner.screening.screenings.service import Screener
 from almoner.settings import Settings
 from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
-from almoner.validation.agents.pages import AgentPages
-from almoner.validation.applications.documents.pages import DownloadPages
+from almoner.validation.agents.pages import AgentVerificationPages
+from almoner.validation.applications.documents.pages import DocumentDownloadPages
 from almoner.validation.applications.documents.ports import MalwareScanner
 from almoner.validation.applications.form.form_documents import FormDocumentPages
 from almoner.validation.applications.form.form_pages import TEMPLATES as APPLICATION_TEMPLATES
-from almoner.validation.applications.form.form_pages import FormPages
+from almoner.validation.applications.form.form_pages import ApplicationFormPages
 from almoner.validation.applications.form.form_previews import render_form_preview
-from almoner.validation.applications.form.status_pages import StatusPages
+from almoner.validation.applications.form.status_pages import ApplicationStatusPages
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class PageDependencies:
     limits: RateLimits
     screener: Screener
     periodic_jobs: Callable[[Tx], Awaitable[Sequence[PeriodicJob]]]
-    status: StatusRenderer
+    status: StatusPageRenderer
 
 
 def build_pages(dependencies: PageDependencies) -> list[BaseRoute]:
@@ -219,7 +219,7 @@ def _giving_pages(
         load_bank_accounts_by_currency(settings),
     )
     pages = PageRenderer(db.deployment, TEMPLATES, catalogues)
-    disclosures = giving_link_disclosures(settings)
+    disclosures = load_giving_link_disclosures(settings)
     hosted_page = DonationPages(db, pages, checkout, disclosures.legal_notices)
     links = GivingLinkPages(db, pages, hosted_page, checkout, limiter, disclosures)
     gifts = DonationStatusPages(db, PageRenderer(db.deployment, GIFT_TEMPLATES, catalogues), rules)
@@ -237,7 +237,7 @@ def _giving_pages(
         *statements.routes(),
         *not_found_routes("/statement", statements.routes(), statements.not_found_page),
         *_regular_donation_pages(payment_context, catalogues),
-        *embed.routes(catalogues),
+        *embed.embed_script_routes(catalogues),
         *provider_webhook_routes(payment_context, provider.refund_status_reader(), rules),
     ]
 
@@ -248,7 +248,7 @@ def _regular_donation_pages(context: PaymentContext, catalogues: TranslationCata
     payments = DonorPaymentFunctions(
         context.provider.hosted_page_origin,
         partial(donations_flows.create_due_donation_payment_url, context),
-        partial(donations_flows.refresh_payment, context),
+        partial(donations_flows.refresh_due_donation_payment, context),
         partial(donor_pages_flows.start_card_change, card),
         partial(donor_pages_flows.finish_card_change, card),
     )
@@ -266,7 +266,7 @@ def _payee_pages(db: Database, catalogues: TranslationCatalogues) -> list[BaseRo
 
 def _agent_pages(db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:
     """The pages on which applicants confirm and nonprofits reply."""
-    agents = AgentPages(db, PageRenderer(db.deployment, AGENT_TEMPLATES, catalogues))
+    agents = AgentVerificationPages(db, PageRenderer(db.deployment, AGENT_TEMPLATES, catalogues))
     routes = agents.routes()
     return [
         *routes,
@@ -279,7 +279,7 @@ def _validation_pages(
     db: Database, catalogues: TranslationCatalogues, intake: UploadIntake, limiter: RateLimiter, blobs: BlobStore
 ) -> list[BaseRoute]:
     """Pages of agents, payees and applicants, and the downloads of documents."""
-    pages = [*_agent_pages(db, catalogues), *_payee_pages(db, catalogues), *DownloadPages(db, blobs).routes()]
+    pages = [*_agent_pages(db, catalogues), *_payee_pages(db, catalogues), *DocumentDownloadPages(db, blobs).routes()]
     return [*pages, *_form_pages(db, catalogues, intake, limiter)]
 
 
@@ -288,9 +288,9 @@ def _form_pages(
 ) -> list[BaseRoute]:
     """The hosted form of applications, and their status pages."""
     pages = PageRenderer(db.deployment, APPLICATION_TEMPLATES, catalogues)
-    form = FormPages(db, pages, limiter)
+    form = ApplicationFormPages(db, pages, limiter)
     routes = [*form.routes(), *FormDocumentPages(db, pages, intake).routes()]
-    status = StatusPages(db, pages, intake)
+    status = ApplicationStatusPages(db, pages, intake)
     return [
         *routes,
         *not_found_routes("/apply", routes, form.not_found_page),

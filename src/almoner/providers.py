@@ -62,23 +62,23 @@ def load_bank_accounts_by_currency(settings: Settings) -> Mapping[str, BankDetai
     return {currency: BankDetails(account.name, account.numbers) for currency, account in own.items()}
 
 
-def giving_link_disclosures(settings: Settings) -> GivingLinkDisclosures:
+def load_giving_link_disclosures(settings: Settings) -> GivingLinkDisclosures:
     """The operator's statements on giving link pages. Raises InvalidSettings."""
     notices: list[LegalNotice] = []
     if settings.giving_notices is not None:
         try:
-            notices = list(hosted_page.load_notices(settings.giving_notices))
+            notices = list(hosted_page.load_legal_notices(settings.giving_notices))
         except (OSError, ValueError) as refused:
             raise InvalidSettings([f"ALMONER_GIVING_NOTICES: {refused}"]) from refused
     return GivingLinkDisclosures(settings.disbursement_days, tuple(notices))
 
 
-def build_provider(
+def build_provider_client_and_simulated_provider(
     settings: Settings, db: Database, outbound: OutboundClient, telemetry: Telemetry, catalogues: TranslationCatalogues
 ) -> tuple[PaymentProviderClient | None, SimulatedPaymentProvider | None]:
     """The configured payment provider, and in the sandbox the application of the built-in one."""
     if (account := settings.stripe) is not None:
-        tariff = FeeSchedule(account.fee_basis_points, account.fixed_fee_minor)
+        tariff = FeeSchedule(account.fee_basis_points, account.fixed_fee_minor_by_currency)
         urls = settings.stripe_api_url, settings.stripe_pages_url
         mark = db.deployment.vault.compute_mac("stripe", b"installation").hex()
         return build_stripe_provider(
@@ -86,7 +86,10 @@ def build_provider(
         ), None
     if not settings.uses_test_provider:
         return None, None
-    url, secret = settings.test_provider_base_url, db.deployment.vault.keyed_hash("provider-test", b"merchant").hex()
+    url, secret = (
+        settings.test_provider_base_url,
+        db.deployment.vault.compute_keyed_hash("provider-test", b"merchant").hex(),
+    )
     outside = SimulatedPaymentProvider(db, outbound, telemetry, url=url, secret=secret, catalogues=catalogues)
     return TestProvider(url, secret, db.deployment.identity), outside
 
@@ -120,7 +123,7 @@ async def check_stripe(settings: Settings) -> StripeCheckResult | None:
     """
     if (account := settings.stripe) is None:
         return None
-    tariff = FeeSchedule(account.fee_basis_points, account.fixed_fee_minor)
+    tariff = FeeSchedule(account.fee_basis_points, account.fixed_fee_minor_by_currency)
     provider = build_stripe_provider(
         account.secret_key,
         account.webhook_secret,

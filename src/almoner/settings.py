@@ -152,7 +152,7 @@ class Settings(BaseSettings):
         "", description="Public base URL of the test payment provider. Only used in the sandbox."
     )
     trusted_proxies: Annotated[
-        list[IPv4Network | IPv6Network], NoDecode, BeforeValidator(settings_values.parse_networks)
+        list[IPv4Network | IPv6Network], NoDecode, BeforeValidator(settings_values.parse_trusted_proxy_networks)
     ] = Field([], description="Networks whose X-Forwarded-For and X-Forwarded-Proto are trusted, separated by commas.")
 
     stripe_secret_key: Annotated[SecretStr, AfterValidator(settings_values.check_stripe_key)] | None = Field(
@@ -278,7 +278,7 @@ class Settings(BaseSettings):
         "the token at the terminal.",
     )
     webhook_source_addresses: Annotated[
-        list[str], NoDecode, BeforeValidator(settings_values.parse_source_addresses)
+        list[str], NoDecode, BeforeValidator(settings_values.parse_webhook_source_addresses)
     ] = Field(
         [],
         description="IP addresses that webhooks are sent from, separated by commas. Partners can see these addresses.",

@@ -54,7 +54,7 @@ class StripeAccount(NamedTuple):
     secret_key: str
     webhook_secret: str
     fee_basis_points: int
-    fixed_fee_minor: Mapping[str, int]
+    fixed_fee_minor_by_currency: Mapping[str, int]
 
 
 def strip_and_check_text(value: str) -> str:
@@ -115,7 +115,7 @@ def parse_rate_limit(value: object) -> object:
     return rates.parse_rate(value) if isinstance(value, str) else value
 
 
-def parse_networks(value: object) -> object:
+def parse_trusted_proxy_networks(value: object) -> object:
     """Parse networks separated by commas."""
     listed = parse_comma_separated(value)
     if not isinstance(listed, list):
@@ -139,7 +139,7 @@ def _without_mapping(network: IPv4Network | IPv6Network) -> IPv4Network | IPv6Ne
     return network if mapped is None or network.prefixlen < 96 else IPv4Network((mapped, network.prefixlen - 96))
 
 
-def parse_source_addresses(value: object) -> object:
+def parse_webhook_source_addresses(value: object) -> object:
     """Parse IP addresses or networks separated by commas."""
     listed = parse_comma_separated(value)
     try:

@@ -115,36 +115,40 @@ def get_register_source(code_or_path: str) -> RegisterSource:
 
 
 def build_register_refresh_context(
-    settings: Settings, policy: AddressPolicy, outbound: OutboundClient, telemetry: Telemetry
+    settings: Settings, address_policy: AddressPolicy, outbound: OutboundClient, telemetry: Telemetry
 ) -> RegisterRefreshContext:
     """The context of scheduled register refreshes. Raises InvalidSettings for an invalid schedule."""
     return RegisterRefreshContext(
-        parse_register_schedule(settings, policy), outbound, settings.registers_folder, telemetry
+        parse_register_refresh_schedule(settings, address_policy), outbound, settings.registers_folder, telemetry
     )
 
 
-def parse_register_schedule(settings: Settings, policy: AddressPolicy) -> tuple[Refresh, ...]:
+def parse_register_refresh_schedule(settings: Settings, address_policy: AddressPolicy) -> tuple[Refresh, ...]:
     """The schedule in the settings; empty by default. Raises InvalidSettings."""
     return _read_schedule(
-        "ALMONER_REGISTER_SCHEDULE", settings.register_schedule, get_register_source, policy, ImportRefused
+        "ALMONER_REGISTER_SCHEDULE", settings.register_schedule, get_register_source, address_policy, ImportRefused
     )
 
 
 def build_watchlist_refresh_context(
-    settings: Settings, policy: AddressPolicy, outbound: OutboundClient, telemetry: Telemetry
+    settings: Settings, address_policy: AddressPolicy, outbound: OutboundClient, telemetry: Telemetry
 ) -> WatchlistRefreshContext:
     """The context of scheduled watchlist refreshes. Raises InvalidSettings for an invalid schedule."""
     return WatchlistRefreshContext(
-        parse_watchlist_schedule(settings, policy), outbound, settings.watchlists_folder, telemetry
+        parse_watchlist_refresh_schedule(settings, address_policy), outbound, settings.watchlists_folder, telemetry
     )
 
 
-def parse_watchlist_schedule(
-    settings: Settings, policy: AddressPolicy
+def parse_watchlist_refresh_schedule(
+    settings: Settings, address_policy: AddressPolicy
 ) -> tuple[refresh_schedule.ScheduledRefresh[WatchlistSource], ...]:
     """The schedule in the settings; empty by default. Raises InvalidSettings."""
     return _read_schedule(
-        "ALMONER_WATCHLIST_SCHEDULE", settings.watchlist_schedule, get_watchlist_source, policy, WatchlistImportRefused
+        "ALMONER_WATCHLIST_SCHEDULE",
+        settings.watchlist_schedule,
+        get_watchlist_source,
+        address_policy,
+        WatchlistImportRefused,
     )
 
 

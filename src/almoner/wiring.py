@@ -18,7 +18,7 @@ from almoner.adapters.lazy import build_mail_host_lookup
 from almoner.adapters.mail_hosts_sandbox import SandboxMailHostLookup
 from almoner.adapters.scanner_clamd import ClamdScanner
 from almoner.backends import build_mail_transport, build_storage
-from almoner.console.service_status_page import StatusRenderer, StatusWriter
+from almoner.console.service_status_page import StatusFileWriter, StatusPageRenderer
 from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
 from almoner.giving.accounting.disputes.flows import DisputeContext
 from almoner.giving.accounting.refunds.routes import refund_routes
@@ -35,7 +35,7 @@ from almoner.giving.disbursing.disbursements.routes import routes as disbursemen
 from almoner.giving.disbursing.verifications.routes import routes as monetary_donation_verifications
 from almoner.giving.gift_aid.declarations.routes import routes as gift_aid
 from almoner.giving.subscriptions.donation_subscriptions.routes import routes as donation_subscriptions
-from almoner.job_registry import BackgroundDependencies, build_background_tasks, email_job_kinds
+from almoner.job_registry import BackgroundDependencies, build_background_tasks, email_job_kind_names
 from almoner.kit.time import Clock, SystemClock
 from almoner.nonprofits.activities.routes import routes as activities
 from almoner.nonprofits.categories.routes import routes as categories
@@ -44,7 +44,7 @@ from almoner.nonprofits.organisations.routes import routes as organisations
 from almoner.nonprofits.registries.routes import routes as registries
 from almoner.platform.business_clock import BusinessClock, MovableClock
 from almoner.platform.database import key_check, postgres, transactions
-from almoner.platform.database.copy_watch import DatabaseCopyMonitor
+from almoner.platform.database.copy_watch import CopiedDatabaseMonitor
 from almoner.platform.database.disk_watch import DiskSpaceMonitor
 from almoner.platform.database.transactions import Database
 from almoner.platform.events.event_types import EVENT_TYPES, EventType
@@ -70,7 +70,7 @@ from almoner.provider_test.app import SimulatedPaymentProvider
 from almoner.providers import (
     PaymentProviderClient,
     build_payment_simulator,
-    build_provider,
+    build_provider_client_and_simulated_provider,
     load_bank_accounts_by_currency,
 )
 from almoner.sandbox import (
@@ -159,7 +159,7 @@ class Services:
     scim_application: LazyApplication
     outbound: OutboundClient
     background_worker: BackgroundWorker
-    database_copy_monitor: DatabaseCopyMonitor
+    database_copy_monitor: CopiedDatabaseMonitor
     disk_space_monitor: DiskSpaceMonitor
     upload_checker: UploadChecker
     upload_intake: UploadIntake
@@ -225,26 +225,31 @@ def _sandbox_tools(
 
 
 def build_simulation(
-    context: PaymentContext, simulator: PaymentSimulator, rules: DisbursementRules, catalogues: TranslationCatalogues
+    payment_context: PaymentContext,
+    simulator: PaymentSimulator,
+    disbursement_rules: DisbursementRules,
+    catalogues: TranslationCatalogues,
 ) -> Simulation:
     """The actions that the sandbox can simulate on partners' records."""
-    db = context.db
+    db = payment_context.db
     return Simulation(
         db.deployment.ids,
-        simulate_donations.simulated_donation_actions(context, simulator, catalogues),
-        simulate_subscriptions.simulated_donation_subscription_actions(context, simulator),
+        simulate_donations.simulated_donation_actions(payment_context, simulator, catalogues),
+        simulate_subscriptions.simulated_donation_subscription_actions(payment_context, simulator),
         simulate_direct.simulated_direct_donation_actions(db),
-        simulate_money.simulated_money_actions(db, context.provider, rules),
-        simulate_disputes.simulated_dispute_actions(DisputeContext(db, context.provider, rules), simulator),
+        simulate_money.simulated_settlement_and_disbursement_actions(db, payment_context.provider, disbursement_rules),
+        simulate_disputes.simulated_dispute_actions(
+            DisputeContext(db, payment_context.provider, disbursement_rules), simulator
+        ),
         simulate_verifications.simulated_monetary_donation_verification_actions(db),
         simulate_requests.simulated_validation_request_actions(db),
         simulate_agents.simulated_agent_actions(db),
         simulate_monitoring.simulated_monitoring_actions(db),
         simulate_eligibility.simulated_eligibility_actions(db),
         simulate_appeals.simulated_appeal_actions(db),
-        simulate_expiries.simulated_expiry_actions(db),
+        simulate_expiries.simulated_session_and_invite_expiry_actions(db),
         simulate_webhooks.simulated_webhook_actions(db),
-        simulate_registers.simulated_register_actions(db),
+        simulate_registers.simulated_organisation_update_actions(db),
     )
 
 
@@ -304,11 +309,11 @@ def _build_background_tasks(
 
 async def _build_document_storage(
     settings: Settings, db: Database, telemetry: Telemetry
-) -> tuple[DatabaseCopyMonitor, BlobStore]:
+) -> tuple[CopiedDatabaseMonitor, BlobStore]:
     """The document storage, and the watch that tells whether this database may delete from it."""
     storage = build_storage(settings)
-    watch = DatabaseCopyMonitor(db, storage, settings.dsn, telemetry)
-    await watch.check_for_copy()
+    watch = CopiedDatabaseMonitor(db, storage, settings.dsn, telemetry)
+    await watch.check_whether_database_was_copied()
     identity, list_known = db.deployment.identity, partial(_list_earlier_blob_keys, db)
     return watch, BlobStore(storage, db.deployment.vault, identity, watch.ensure_owns_storage, list_known)
 
@@ -413,15 +418,15 @@ def _with_pages(
         _limits(services.settings),
         screener,
         services.background_worker.sweeper.list_periodic_jobs,
-        StatusRenderer(services.db, email_job_kinds()),
+        StatusPageRenderer(services.db, email_job_kind_names()),
     )
     return replace(services, pages=build_pages(parts))
 
 
-def build_status_writer(services: Services) -> StatusWriter:
+def build_status_page_writer(services: Services) -> StatusFileWriter:
     """The writer of the static status page, for a worker."""
-    renderer = StatusRenderer(services.db, email_job_kinds())
-    return StatusWriter(renderer, services.settings.status_folder, services.telemetry)
+    renderer = StatusPageRenderer(services.db, email_job_kind_names())
+    return StatusFileWriter(renderer, services.settings.status_folder, services.telemetry)
 
 
 async def build_services(
@@ -444,7 +449,7 @@ async def build_services(
     rules = DisbursementRules(settings.disbursement_min_donations)
     guard = KeyGuard(db, clock, limiter, _limits(settings))
     outbound = _build_outbound(db, tracing)
-    provider, provider_app = build_provider(settings, db, outbound, telemetry, catalogues)
+    provider, provider_app = build_provider_client_and_simulated_provider(settings, db, outbound, telemetry, catalogues)
     payment_context = None if provider is None else PaymentContext(db, provider, _card_testing_limits(settings))
     checker, intake = _build_upload_checks(settings, db, telemetry, blobs)
     routes = _api_routes(payment_context, rules, waiters)

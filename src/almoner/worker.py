@@ -13,16 +13,16 @@ from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.nonprofits.registers import service as registers
 from almoner.platform.audit import chain as audit_chain
-from almoner.platform.business_clock import ClockSynchroniser
+from almoner.platform.business_clock import ClockOffsetSynchroniser
 from almoner.platform.events import dispatcher
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.processes import Heartbeat, Role
-from almoner.platform.jobs.rate_limit_sharing import RateLimitUsageSynchroniser
+from almoner.platform.jobs.rate_limit_sharing import CrossServerRateLimitSynchroniser
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
 from almoner.screening.watchlists import service as watchlists
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.wiring import Services, build_status_writer
+from almoner.wiring import Services, build_status_page_writer
 
 _NOTE_SECONDS: Final = 5.0
 _TURNS_OF_HISTORY: Final = 12
@@ -35,18 +35,18 @@ async def run_worker(services: Services, role: Role, stop: asyncio.Event) -> Non
     Every server dispatches events too; only a worker (``role`` says) chains audit entries and runs jobs, sweeps and
     deliveries.
     """
-    sharing = RateLimitUsageSynchroniser(services.db, services.rate_limiter, services.telemetry)
+    sharing = CrossServerRateLimitSynchroniser(services.db, services.rate_limiter, services.telemetry)
     pulse = Heartbeat(
         services.db, role, services.telemetry, sharing.set_server_count, lambda: services.dependency_monitor.results
     )
-    watch = ClockSynchroniser(services.db, services.clock, pulse, services.telemetry)
+    watch = ClockOffsetSynchroniser(services.db, services.clock, pulse, services.telemetry)
     await watch.apply_stored_offset()
     await pulse.record_heartbeat()
     async with asyncio.TaskGroup() as group:
         background = services.background_worker
         group.create_task(background.dispatcher.run(stop) if role == "server" else background.run(stop))
         group.create_task(_record_uses_and_metrics(services, stop))
-        group.create_task(services.api_requests.run(stop))
+        group.create_task(services.api_requests.flush_until_stopped(stop))
         if services.settings.sandbox:
             group.create_task(watch.run(stop))
         group.create_task(pulse.run(stop))
@@ -54,7 +54,7 @@ async def run_worker(services: Services, role: Role, stop: asyncio.Event) -> Non
             group.create_task(sharing.run(stop))
         if role != "server":
             group.create_task(services.dependency_monitor.run(stop))
-            group.create_task(build_status_writer(services).run(stop))
+            group.create_task(build_status_page_writer(services).write_files_until_stopped(stop))
         group.create_task(services.event_waiters.run(stop))
         group.create_task(services.database_copy_monitor.run(stop))
         group.create_task(services.disk_space_monitor.run(stop))

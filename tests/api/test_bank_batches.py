@@ -44,7 +44,7 @@ async def statuses(partner: Client) -> set[str]:
 async def kept(service: Service) -> list[tuple[str, str, str | None]]:
     """The lines, by their names: how they stand, and what they are."""
     async with service.db.read() as tx:
-        found = await bank_statements.list_lines(tx, 100, any_status=True)
+        found = await bank_statements.list_oldest_open_or_newest_lines(tx, 100, newest_of_any_status=True)
     return sorted((one.movement.reference, one.status, one.matched_as) for one in found)
 
 

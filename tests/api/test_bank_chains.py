@@ -141,7 +141,7 @@ async def test_m7_exports_of_overlapping_days_bring_each_line_once(alone: Servic
         await bank.stated(alone, content, bank.all_own(tmp_path), mapping)
         assert await count(alone) - before == new
     async with alone.db.read() as tx:
-        waiting = await bank_statements.list_lines(tx, 100, any_status=False)
+        waiting = await bank_statements.list_oldest_open_or_newest_lines(tx, 100, newest_of_any_status=False)
     assert {one.unreconciled_reason for one in waiting} == {"unknown"}, "none was told before"
     assert await named(alone) == []
 

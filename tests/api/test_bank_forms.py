@@ -31,7 +31,7 @@ async def partner(alone: Service) -> AsyncIterator[Client]:
 async def lines(alone: Service) -> list[BankLine]:
     """All lines, the oldest first."""
     async with alone.db.read() as tx:
-        return (await bank_statements.list_lines(tx, 1000, any_status=True))[::-1]
+        return (await bank_statements.list_oldest_open_or_newest_lines(tx, 1000, newest_of_any_status=True))[::-1]
 
 
 async def donor(alone: Service, partner: Client) -> tuple[Giving, str]:

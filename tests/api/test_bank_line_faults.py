@@ -45,7 +45,10 @@ async def lines(alone: Service) -> dict[str, BankLine]:
     """All lines by the bank's references, the newest of each."""
     async with alone.db.read() as tx:
         return {
-            one.movement.reference: one for one in reversed(await bank_statements.list_lines(tx, 1000, any_status=True))
+            one.movement.reference: one
+            for one in reversed(
+                await bank_statements.list_oldest_open_or_newest_lines(tx, 1000, newest_of_any_status=True)
+            )
         }
 
 

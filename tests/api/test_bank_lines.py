@@ -37,7 +37,10 @@ async def lines(alone: Service) -> dict[str, BankLine]:
     """All lines by the bank's references, the newest of each."""
     async with alone.db.read() as tx:
         return {
-            one.movement.reference: one for one in reversed(await bank_statements.list_lines(tx, 1000, any_status=True))
+            one.movement.reference: one
+            for one in reversed(
+                await bank_statements.list_oldest_open_or_newest_lines(tx, 1000, newest_of_any_status=True)
+            )
         }
 
 
@@ -252,7 +255,7 @@ async def test_m7_a_month_with_faults_of_every_kind_all_found_none_invented(alon
     assert again.checked_line_count == len(wrong) + 1
     wrong["seen_before"] = moved("P1", -2437)
     async with alone.db.read() as tx:
-        waiting = await bank_statements.list_lines(tx, 100, any_status=False)
+        waiting = await bank_statements.list_oldest_open_or_newest_lines(tx, 100, newest_of_any_status=False)
     assert sorted(str(one.unreconciled_reason) for one in waiting) == sorted(wrong)
     assert [one["status"] for one in await payouts(partner)].count("SENT") == 5
     assert {one["status"] for one in await requests(partner)} == {"PAID"}

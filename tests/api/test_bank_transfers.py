@@ -43,7 +43,7 @@ async def held(giving: Giving) -> list[UnallocatedPayment]:
 async def line(giving: Giving, name: str) -> BankLine:
     """A line by the bank's name of it."""
     async with giving.service.db.read() as tx:
-        found = await bank_statements.list_lines(tx, 200, any_status=True)
+        found = await bank_statements.list_oldest_open_or_newest_lines(tx, 200, newest_of_any_status=True)
     return next(one for one in found if one.movement.reference == name)
 
 

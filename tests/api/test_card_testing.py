@@ -353,7 +353,7 @@ async def test_h7_paid_gifts_count_as_tries_that_were_no_declines(street: Street
             tx, Partner(row["partner_id"]), BrowserFingerprint(row["address_hash"], row["device_hash"])
         )
     assert seen == RecentDeclines(
-        address_decline_count=2, device_decline_count=2, partner_decline_count=6, partner_attempt_count=9
+        ip_address_decline_count=2, device_decline_count=2, partner_decline_count=6, partner_attempt_count=9
     )
     assert await street.value("select sum(attempts) from payment") == 9  # what a partner's donation knows of them
 

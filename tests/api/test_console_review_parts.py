@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from almoner.access.notifications.service import EmailPreview
-from almoner.console.review_effects import describe_recipients
+from almoner.console.review_effects import describe_email_recipients
 from almoner.console.review_parts import (
     facts_missing_from_comparison,
     romanise_fact_value,
@@ -79,7 +79,7 @@ async def test_a_match_says_when_our_organisation_was_registered(alone: Service,
         await tx.execute("update organisation set registration_date = '2011-05-04' where id = $1", own)
     who, asked = watchlists.body((await alone.tenant()).partner, own, "Zavod Imeni Degtyareva")
     screener = Screener()
-    found = await screener.run_with_watchlists(
+    found = await screener.run_with_current_watchlists(
         alone.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False)
     )
     (match,) = found.newly_awaiting_review
@@ -107,7 +107,9 @@ async def test_each_name_and_number_of_a_case_is_searched_at_a_click(alone: Serv
     )
     who, asked = watchlists.body((await alone.tenant()).partner, uuid4(), "ᏣᎳᎩ", identifiers=("745-95812",))
     screener = Screener()
-    await screener.run_with_watchlists(alone.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False))
+    await screener.run_with_current_watchlists(
+        alone.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False)
+    )
     async with alone.db.read() as tx:
         subject = await tx.fetchval("select id from screening_subject where subject_id = $1", who.id)
     search = f"/operator/watch-lists/search?case={alone.db.deployment.ids.encode('screeningsubject', subject)}"
@@ -122,7 +124,9 @@ async def waiting_to_be_looked_up(service: Service, *numbers: str, name: str = "
     """The path of an open case about a name that cannot be compared."""
     who, asked = watchlists.body((await service.tenant()).partner, uuid4(), name, identifiers=numbers)
     screener = Screener()
-    await screener.run_with_watchlists(service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False))
+    await screener.run_with_current_watchlists(
+        service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False)
+    )
     async with service.db.write() as tx:
         await matches.request_manual_screening(tx, who)
         subject = await tx.fetchval("select id from screening_subject where subject_id = $1", who.id)
@@ -218,7 +222,9 @@ async def test_a_case_with_many_names_folds_most_of_them(alone: Service) -> None
     numbers = tuple(f"745-{one:05d}" for one in range(120))
     who, asked = watchlists.body((await alone.tenant()).partner, uuid4(), "ᏣᎳᎩ", identifiers=numbers)
     screener = Screener()
-    await screener.run_with_watchlists(alone.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False))
+    await screener.run_with_current_watchlists(
+        alone.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False)
+    )
     async with alone.db.read() as tx:
         subject = await tx.fetchval("select id from screening_subject where subject_id = $1", who.id)
     search = f"/operator/watch-lists/search?case={alone.db.deployment.ids.encode('screeningsubject', subject)}"
@@ -245,4 +251,4 @@ async def test_a_case_with_many_names_folds_most_of_them(alone: Service) -> None
 def test_the_language_of_an_email_is_explained(requested: str, sent: str, language: str, why: list[str]) -> None:
     mail = Mail("key", datetime(2026, 11, 28, tzinfo=UTC), None, "a@x.example", "Subject", "Text", "<p>Text</p>", sent)
     recipient = f"We send an email to a@x.example in {language}."
-    assert describe_recipients([EmailPreview(mail, requested)]) == [recipient, *why]
+    assert describe_email_recipients([EmailPreview(mail, requested)]) == [recipient, *why]

@@ -104,7 +104,7 @@ async def paid_at_the_provider(giving: Giving, paid_at: datetime, chosen: Donati
 async def told(giving: Giving) -> None:
     """The provider's notice of the payment arrives, and what follows is done."""
     service = giving.service
-    secret = service.db.deployment.vault.keyed_hash("provider-test", b"merchant").hex()
+    secret = service.db.deployment.vault.compute_keyed_hash("provider-test", b"merchant").hex()
     async with service.db.read() as tx:
         body = await tx.fetchval("select body from provider_test.callback where type = 'payment.succeeded'")
     signature = callback_signature(secret, int(service.clock.real_now().timestamp()), body)
@@ -157,10 +157,10 @@ async def test_a_payment_has_the_same_day_before_its_receipt_is_issued(in_new_yo
     [paid] = await giving.donations()
     async with service.db.read() as tx:
         donation = await donations.get(tx, ALL_PARTNERS, uuid_of(service, "donation", paid["id"]))
-        assert await receipts.load_received_at(tx, donation) == NEW_YEARS_EVE
+        assert await receipts.load_payment_received_at(tx, donation) == NEW_YEARS_EVE
     await service.drain()
     async with service.db.read() as tx:
-        assert await receipts.load_received_at(tx, donation) == NEW_YEARS_EVE
+        assert await receipts.load_payment_received_at(tx, donation) == NEW_YEARS_EVE
 
 
 async def test_a_gift_begun_before_midnight_has_the_day_of_its_payment_wherever_it_is_listed(

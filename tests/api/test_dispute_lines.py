@@ -175,7 +175,7 @@ async def test_m6_held_money_that_went_back_twice_is_our_loss(service: Service, 
         unallocated_payment_id = await tx.fetchval(
             "select id from unallocated_payment where provider_payment = $1", held.payment
         )
-        await suspense.record_refund(tx, unallocated_payment_id, "fake_refund_twice")
+        await suspense.mark_refunded(tx, unallocated_payment_id, "fake_refund_twice")
     await held.tell(DisputeStatus.LOST)
     assert await state(held) == "refunded"
     assert (await held.accounts())[1:] == (-4000, 4000, 0)

@@ -209,7 +209,7 @@ async def gives_directly(world: World) -> None:
 
 async def is_asked(world: World) -> None:
     await donation_requests_flows.invoice_partner(
-        world.service.db, PartnerCurrency(world.tenant.partner.id, "USD"), immediately=True
+        world.service.db, PartnerCurrency(world.tenant.partner.id, "USD"), end_period_now=True
     )
 
 

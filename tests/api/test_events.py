@@ -14,7 +14,7 @@ async def _happen(service: Service, tenant: Tenant, *types: str) -> list[str]:
     async with service.db.write() as tx:
         made = [await outbox.emit_event(tx, tenant.partner.id, name, {"id": "x", "note": "Zoë"}) for name in types]
         ids = [tx.ids.encode("event", event_id) for event_id in made]
-    while await service.services.background_worker.dispatcher.run_batch():
+    while await service.services.background_worker.dispatcher.dispatch_next_events():
         """Numbers are given in batches."""
     return ids
 

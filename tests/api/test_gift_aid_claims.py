@@ -318,7 +318,7 @@ async def test_gifts_that_are_too_old_are_counted_and_stand_in_nobodys_way(chari
     charity_.service.clock.advance(days=366 * 5)
     await charity_.gift(2000)
     drafted = await charity_.draft()
-    assert (drafted.expired_count, drafted.excluded_donations) == (1, ())
+    assert (drafted.expired_donation_count, drafted.excluded_donations) == (1, ())
     assert drafted.claim is not None
     assert drafted.claim.amount_minor == 2000
 

@@ -15,7 +15,7 @@ from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.hosted_page.ports import LegalNotice
-from almoner.giving.checkout.hosted_page.service import load_notices
+from almoner.giving.checkout.hosted_page.service import load_legal_notices
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.kit.errors import AccountPaused
 from almoner.kit.money import Money
@@ -380,10 +380,10 @@ def test_notices_are_read_from_the_operators_file(tmp_path: Path) -> None:
     file.write_text(
         '[[notice]]\ncountry = "USA"\nstate = "CA"\ntext = "Of California"\n[[notice]]\ncountry = "GBR"\ntext = "UK"\n'
     )
-    assert load_notices(file) == (LegalNotice("USA", "CA", "Of California"), LegalNotice("GBR", None, "UK"))
+    assert load_legal_notices(file) == (LegalNotice("USA", "CA", "Of California"), LegalNotice("GBR", None, "UK"))
     regular = '[[notice]]\ncountry = "USA"\ntext = "a"\nregular = '
     file.write_text(f"{regular}true")
-    assert load_notices(file) == (LegalNotice("USA", None, "a", for_regular_donations=True),)
+    assert load_legal_notices(file) == (LegalNotice("USA", None, "a", for_regular_donations=True),)
     for wrong in (
         f'{regular}"yes"',
         "x = 1",
@@ -393,4 +393,4 @@ def test_notices_are_read_from_the_operators_file(tmp_path: Path) -> None:
     ):
         file.write_text(wrong)
         with pytest.raises(ValueError, match=r"notice|Expected|at end"):
-            load_notices(file)
+            load_legal_notices(file)

@@ -285,7 +285,7 @@ async def test_what_the_register_says_anew_is_told_to_whoever_monitors(alone: Se
     found = alone.db.deployment.ids.decode("organisation", organisation)
     assert found is not None
     async with alone.db.write() as tx:
-        assert set(await monitoring.load_partner_ids_by_organisation(tx, [found])) == {found}
+        assert set(await monitoring.load_subscribed_partner_ids_by_organisation(tx, [found])) == {found}
         await tx.execute("update organisation set active = false where id = $1", found)
         await monitoring.evaluate_after_organisation_changes(tx, [found], "register_changed")
     changed = (await told(alone, api))[-1]
@@ -293,7 +293,7 @@ async def test_what_the_register_says_anew_is_told_to_whoever_monitors(alone: Se
     assert changed["results"] == {**live["results"], "registration": {"active": "no"}}
     await cancelled(api, live)
     async with alone.db.read() as tx:
-        assert await monitoring.load_partner_ids_by_organisation(tx, [found]) == {}
+        assert await monitoring.load_subscribed_partner_ids_by_organisation(tx, [found]) == {}
 
 
 async def test_who_was_renamed_to_a_listed_name_is_looked_at_again(alone: Service, api: Client, lists: Lists) -> None:

@@ -211,10 +211,10 @@ async def test_a_payout_waits_until_it_is_worth_a_transfer(service: Service, api
     nonprofit = await factories.nonprofit(service)
     await verified(service, api, nonprofit)
     await settled(service, api, nonprofit, amount=1000)
-    await run(service, DisbursementRules(minimum_donation_multiple=15))
+    await run(service, DisbursementRules(minimum_as_multiple_of_minimum_donation=15))
     assert [one["waitingReason"] for one in await payouts(api)] == ["below_threshold"]
     await settled(service, api, nonprofit, amount=1000)
-    await run(service, DisbursementRules(minimum_donation_multiple=15))
+    await run(service, DisbursementRules(minimum_as_multiple_of_minimum_donation=15))
     assert [(one["status"], one["amount"]) for one in await payouts(api)] == [("PAID", 1950)]
 
 

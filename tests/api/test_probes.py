@@ -73,7 +73,7 @@ async def test_a_copy_answers_and_says_what_it_does_not_do(empty_database: TestD
                 "pg_current_xact_id()::text::bigint",
                 tx.real_now,
             )
-        await service.services.database_copy_monitor.check_for_copy()
+        await service.services.database_copy_monitor.check_whether_database_was_copied()
         assert (await api.get(path)).status_code == 200
         for refused in (
             await api.upload(f"{path}/document", "file", "x", HONEST[PDF], PDF),

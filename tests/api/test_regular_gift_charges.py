@@ -141,7 +141,7 @@ async def test_what_only_the_donor_can_put_right_is_not_tried_again(service: Ser
         assert attempt is not None
         assert attempt.provider_payment_id is not None
         assert await provider_test.pay_with_card(tx, attempt.provider_payment_id, Card(CARD))
-    await donations_flows.refresh_payment(work, attempt.id)
+    await donations_flows.refresh_due_donation_payment(work, attempt.id)
     assert await donations_flows.create_due_donation_payment_url(work, donation_id) is None
     record = await plan.record()
     assert (record["status"], record["donationsCount"]) == ("active", 2)
@@ -329,7 +329,7 @@ async def test_a_due_charge_costs_few_statements(service: Service, plan: Plan) -
             assert await charging.process_due_subscriptions(tx) == 1
             [payment] = await tx.fetch("select id from payment where status = 'starting' and off_session")
         opened = len(asked)
-        await donations_flows.charge_or_recover_payment(PaymentContext(db, provider), payment["id"])
+        await donations_flows.charge_or_resume_interrupted_payment(PaymentContext(db, provider), payment["id"])
     finally:
         await db.close()
     assert len(await plan.paid_on()) == 2

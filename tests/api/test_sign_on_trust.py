@@ -150,7 +150,7 @@ async def test_v8_owners_are_mailed_when_an_operator_changes_the_provider(here: 
 async def test_v8_nor_who_had_credentials_until_they_were_reset(here: Setup) -> None:
     victim = await somebody(here, password=True)
     async with here.service.db.write() as tx:
-        await members.reset_second_factor(tx, here.partner, BY, victim.person.id)
+        await members.reset_credentials_and_reinvite(tx, here.partner, BY, victim.person.id)
     assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.OTHER_WAY_IN
     assert await here.count("sign_on_identity") == 0
 

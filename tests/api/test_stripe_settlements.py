@@ -204,8 +204,8 @@ async def test_stripe_is_asked_every_hour_once_there_are_payments(stripe: Stripe
     for _ in range(2):
         async with db.write() as tx:
             assert await schedule.due_at(tx) == tx.now
-            assert await schedule.run(tx) == 1
-            assert await schedule.run(tx) == 0
+            assert await schedule.process_batch(tx) == 1
+            assert await schedule.process_batch(tx) == 0
             assert await schedule.due_at(tx) == tx.now + settlements.FETCH_INTERVAL
         stripe.service.clock.advance(settlements.FETCH_INTERVAL)
     async with db.read() as tx:

@@ -189,7 +189,7 @@ async def test_organisation_updated_reaches_who_has_a_verification(service: Serv
     made = await verified(service, api, nonprofit)
     organisation_id = uuid_of(service, "organisation", nonprofit)
     async with service.db.read() as tx:
-        followers = await verifications.load_partner_ids_by_organisation(tx, [organisation_id])
+        followers = await verifications.load_partner_ids_with_verifications_by_organisation(tx, [organisation_id])
     assert [len(partners) for partners in followers.values()] == [1]
     await simulate(api, await factories.verification(service, api), "reject")
     assert made["status"]["type"] == "approved"

@@ -80,7 +80,7 @@ async def main() -> None:
     )
     work = PaymentContext(db, Deadly(task["url"], task["secret"], task["point"]))
     if task["point"].endswith("charge"):
-        await donations_flows.charge_or_recover_payment(work, UUID(task["payment"]))
+        await donations_flows.charge_or_resume_interrupted_payment(work, UUID(task["payment"]))
         return
     session = UUID(task["session"])
     if task["point"].endswith("create"):

@@ -139,7 +139,7 @@ class Ground:
         clock.advance_wall(days=2 + later)
         services = await wiring.build_services(self.settings(dsn), clock=clock, telemetry=Telemetry(lines.append))
         try:
-            await services.database_copy_monitor.check_for_copy()
+            await services.database_copy_monitor.check_whether_database_was_copied()
             yield Place(services, clock, self.documents, lines)
         finally:
             await services.close()
@@ -184,8 +184,8 @@ async def test_a_dump_restored_beside_is_quiet_until_it_is_released(
                 assert len(original.files()) == 2
                 output = almoner(ground, beside, "release-copy", "--yes")
                 assert "restored from a dump" in output
-                await copy.services.database_copy_monitor.check_for_copy()
-                await second.services.database_copy_monitor.check_for_copy()
+                await copy.services.database_copy_monitor.check_whether_database_was_copied()
+                await second.services.database_copy_monitor.check_whether_database_was_copied()
                 own = await copy.hand_in()
                 mine = {own.storage_key}
                 assert await copy.acts()
@@ -198,7 +198,7 @@ async def test_a_dump_restored_beside_is_quiet_until_it_is_released(
                 assert await copy.acts()
                 assert len(copy.files()) == 2
                 assert not mine & copy.files()
-            await original.services.database_copy_monitor.check_for_copy()
+            await original.services.database_copy_monitor.check_whether_database_was_copied()
             assert await original.acts()
         finally:
             await owner.execute(f"drop database if exists {name} with (force)")
@@ -218,7 +218,7 @@ async def test_a_dump_restored_in_place_is_quiet_and_takes_over_what_lies_there(
         assert restored.why == "it was restored from a dump"
         assert await restored.quiet()
         almoner(ground, empty_database.dsn, "release-copy", "--yes", "--takes-over")
-        await restored.services.database_copy_monitor.check_for_copy()
+        await restored.services.database_copy_monitor.check_whether_database_was_copied()
         assert await restored.acts()
         assert newer in restored.files()  # newer than all that rows know
         for file in ground.documents.glob("??/*"):
@@ -248,7 +248,7 @@ async def test_two_workers_of_one_deployment_both_act(ground: Ground, empty_data
         for _ in range(3):
             for each in (one, other):
                 each.clock.advance_wall(seconds=6)
-                await each.services.database_copy_monitor.check_for_copy()
+                await each.services.database_copy_monitor.check_whether_database_was_copied()
                 assert await each.acts()
     async with ground.process(empty_database.dsn) as again:
         assert await again.acts()
@@ -301,7 +301,7 @@ async def test_a_copy_of_the_files_is_quiet_and_the_original_goes_on(ground: Gro
             async with ground.process(beside.dsn) as place:
                 assert await place.quiet()
             original.clock.advance_wall(seconds=6)
-            await original.services.database_copy_monitor.check_for_copy()
+            await original.services.database_copy_monitor.check_whether_database_was_copied()
             assert await original.acts()
 
 
@@ -343,7 +343,7 @@ async def test_a_promoted_stand_by_goes_on_by_itself(ground: Ground, files: tupl
                     identity = promoted.services.db.deployment.identity
                     assert (promoted.why, identity.awaits_promotion) == (None, True)
                     promoted.clock.advance_wall(seconds=13)
-                    await promoted.services.database_copy_monitor.check_for_copy()
+                    await promoted.services.database_copy_monitor.check_whether_database_was_copied()
                     assert not identity.awaits_promotion
                     assert await promoted.acts()
                     assert document.storage_key in promoted.files()
@@ -369,9 +369,9 @@ async def test_a_stand_by_promoted_beside_its_living_primary_is_quiet(ground: Gr
                 async with ground.process(standby.dsn) as promoted:
                     for _ in range(2):
                         original.clock.advance_wall(seconds=6)
-                        await original.services.database_copy_monitor.check_for_copy()
+                        await original.services.database_copy_monitor.check_whether_database_was_copied()
                     promoted.clock.advance_wall(seconds=13)
-                    await promoted.services.database_copy_monitor.check_for_copy()
+                    await promoted.services.database_copy_monitor.check_whether_database_was_copied()
                     assert await promoted.quiet()
                 assert await original.acts()
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
-from almoner.platform.audit.chain import COLUMNS, GENESIS, ChainBuilder, compute_chained_hash
+from almoner.platform.audit.chain import COLUMNS, GENESIS, AuditChainBuilder, compute_chained_hash
 from almoner.platform.audit.log import Actor
 from almoner.platform.audit.verification import verify_chain
 from almoner.platform.database.postgres import PostgresServer
@@ -30,7 +30,7 @@ async def test_v8_32_writers_and_four_chainers_make_no_fork_and_no_gap(
     rounds = figures.count(25, 400)
     async with database.copied(postgres_server) as copy, serving(copy) as service:
         stop = asyncio.Event()
-        chainers = [ChainBuilder(service.db, Telemetry()) for _ in range(CHAINERS)]
+        chainers = [AuditChainBuilder(service.db, Telemetry()) for _ in range(CHAINERS)]
         async with asyncio.TaskGroup() as chaining:
             for chainer in chainers:
                 chaining.create_task(chain_without_rest(chainer, stop))
@@ -40,7 +40,7 @@ async def test_v8_32_writers_and_four_chainers_make_no_fork_and_no_gap(
                     writing.create_task(write(service.db, random.Random(figures.seed + number), rounds))
             stop.set()
             assert await proving > 0
-        while await chainers[0].run_batch():
+        while await chainers[0].chain_next_entries():
             pass
         async with service.db.read() as tx:
             written = {row["scope"]: row["n"] for row in await tx.fetch(COUNTS)}
@@ -81,10 +81,10 @@ async def write(db: Database, dice: random.Random, rounds: int) -> None:
                     raise ZeroDivisionError
 
 
-async def chain_without_rest(chainer: ChainBuilder, stop: asyncio.Event) -> None:
+async def chain_without_rest(chainer: AuditChainBuilder, stop: asyncio.Event) -> None:
     """As fast as it can."""
     while not stop.is_set():
-        await chainer.run_batch()
+        await chainer.chain_next_entries()
         await asyncio.sleep(0)
 
 

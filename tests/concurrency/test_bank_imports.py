@@ -75,7 +75,7 @@ async def donors(alone: Service, api: Client, count: int) -> list[Giving]:
 async def lines(alone: Service) -> list[BankLine]:
     """All lines."""
     async with alone.db.read() as tx:
-        return await bank_statements.list_lines(tx, 1000, any_status=True)
+        return await bank_statements.list_oldest_open_or_newest_lines(tx, 1000, newest_of_any_status=True)
 
 
 async def consistent(alone: Service, arrived: int) -> None:

@@ -80,7 +80,7 @@ class Tries:
         async def look(tx: Tx) -> None:
             await monitoring_evaluation.evaluate_subscription(tx, self.screener, one, "screening_changed")
 
-        await self.screener.run_with_watchlists(self.service.db, look)
+        await self.screener.run_with_current_watchlists(self.service.db, look)
 
     async def judge(self) -> None:
         async with self.service.db.write() as tx:

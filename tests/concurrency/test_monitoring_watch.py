@@ -105,8 +105,8 @@ async def step(service: Service) -> bool:
     """The next thing that a worker does; whether there was any."""
     background = service.services.background_worker
     moved = (
-        await background.dispatcher.run_batch()
-        or await background.chainer.run_batch()
+        await background.dispatcher.dispatch_next_events()
+        or await background.chainer.chain_next_entries()
         or await background.runner.record_results_and_start_jobs()
     )
     await background.runner.wait_until_idle()

@@ -19,7 +19,9 @@ SUBJECTS = 12
 
 async def look(service: Service, screener: Screener, who: ScreenedSubject) -> None:
     asked = SubjectDetails("organisation", (AQSA,), ("USA",))
-    await screener.run_with_watchlists(service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=True))
+    await screener.run_with_current_watchlists(
+        service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=True)
+    )
 
 
 async def test_who_is_compared_during_a_load_meets_it(alone: Service, tmp_path: Path) -> None:
@@ -50,7 +52,7 @@ async def test_who_is_compared_during_the_first_load_of_all_meets_it(alone: Serv
             with suppress(TimeoutError):
                 await asyncio.wait_for(loaded.wait(), 0.5)  # the load waits for this transaction, not the other way
 
-        await screener.run_with_watchlists(alone.db, screen)
+        await screener.run_with_current_watchlists(alone.db, screen)
 
     async def load() -> None:
         await looked.wait()

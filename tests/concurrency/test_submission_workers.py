@@ -152,7 +152,7 @@ async def test_a_check_that_fails_with_its_request_may_do_so_last(service: Servi
     )
     await service.drain()
     await simulate(api, made["validationRequestId"], "reject", rejectionReasonCode="other")
-    while await service.services.background_worker.dispatcher.run_batch():
+    while await service.services.background_worker.dispatcher.dispatch_next_events():
         pass
     async with service.db.write() as tx:
         await tx.execute("update job set due_at = due_at + interval '1 hour' where kind = $1", last)

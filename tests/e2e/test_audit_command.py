@@ -123,7 +123,7 @@ async def test_v8_an_export_is_checked_with_the_public_key_alone(empty_database:
     vault, ids = service.db.deployment.vault, service.db.deployment.ids
     for sequence, after in ((6, timedelta()), (7, timedelta(days=-1))):  # signed with the key, but another chain
         head = audit_heads.SignedHead(log.scope, sequence, bytes(32), service.clock.now() + after, b"")
-        signature = audit_heads.signing_key(vault).sign(head.to_exported_head(ids).signed_message())
+        signature = audit_heads.audit_head_signing_key(vault).sign(head.to_exported_head(ids).signed_message())
         audit_heads.append_exported_heads(folder, ids, [replace(head, signature=signature)])
         assert (check()[0], "contradict each other" in check()[1]) == (1, True)
         log.file.write_bytes(good)

@@ -303,7 +303,7 @@ async def donation_requests(world: World) -> None:
     await factories.direct(world.service, world.api, amount=1000)
     world.service.clock.advance(days=32)
     await donation_requests_flows.invoice_partner(
-        world.service.db, PartnerCurrency((await _partner(world)).id, "USD"), immediately=True
+        world.service.db, PartnerCurrency((await _partner(world)).id, "USD"), end_period_now=True
     )
     [request] = data(await world.api.get("/v1/donation-requests"))
     transfer = ("--bank-reference", "TX-AUDITED")
@@ -316,7 +316,7 @@ async def donation_requests(world: World) -> None:
     held = next(word for word in listed.split() if "requestpayment_" in word)
     await factories.direct(world.service, world.api, amount=150)
     await donation_requests_flows.invoice_partner(
-        world.service.db, PartnerCurrency((await _partner(world)).id, "USD"), immediately=True
+        world.service.db, PartnerCurrency((await _partner(world)).id, "USD"), end_period_now=True
     )
     other = data(await world.api.get("/v1/donation-requests"))[0]["reference"]
     assert await world.does("donation-requests", "apply-overpayment", held, other, *NOTE) == (
@@ -485,7 +485,7 @@ async def payouts_and_reassignments(world: World) -> None:
     await world.does("disbursements", "release", nonprofit, *NOTE, other=True)
     await world.does("giving-links", "refuse", nonprofit, *NOTE)
     await world.does("giving-links", "allow", nonprofit)
-    await disbursements_flows.add_donations_to_all_disbursements(service.db, DisbursementRules())
+    await disbursements_flows.add_settled_donations_to_disbursements(service.db, DisbursementRules())
     [payout] = await payouts(api, organisationId=nonprofit)
     id_ = uuid_of(service, "disbursement", payout["id"])
     async with service.db.write() as tx:

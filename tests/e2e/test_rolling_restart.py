@@ -21,7 +21,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from almoner.cli.serve import serve_application
-from almoner.wiring import build_status_writer
+from almoner.wiring import build_status_page_writer
 from tests.support.certificates import Authority
 from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
@@ -274,7 +274,7 @@ async def test_the_proxy_serves_the_status_page_while_the_service_is_down(
 ) -> None:
     listening, stop = socket.create_server(("127.0.0.1", 0)), asyncio.Event()
     async with serving(empty_database, status_dir=str(status_folder)) as service:
-        await build_status_writer(service.services).write()
+        await build_status_page_writer(service.services).write_files()
         with proxied(name, tmp_path, (listening.getsockname()[1], free_port()), status_folder) as address:
             client = httpx.AsyncClient(base_url=address, headers={"Host": NAME}, verify=False, timeout=20)
             serves = asyncio.create_task(serve_application(service.app, [listening], stop))

@@ -34,7 +34,7 @@ async def typed(alone: Service, tmp_path: Path) -> Type:
 async def compared(service: Service, partner: Partner) -> ScreeningResult:
     screener, who = Screener(), ScreenedSubject("organisation", UUID(int=1), partner.id)
     asked = SubjectDetails("organisation", ("Al-Masjed Al-Aqsa Charity Foundation, Inc.",), ("USA",))
-    return await screener.run_with_watchlists(
+    return await screener.run_with_current_watchlists(
         service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=True)
     )
 

@@ -221,7 +221,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             assert await agents_store.find_earliest_unerased_verification_end(tx, "unconfirmed", now)
             for ended in get_args(EndReason):
                 await agents_store.erase_personal_data(tx, ended, now, 10)
-            await agents_store_mails.lock_email_and_list_send_times(tx, "ADA5@a.example", now)
+            await agents_store_mails.lock_address_and_list_confirmation_send_times(tx, "ADA5@a.example", now)
             await agents_store_mails.find_latest_confirmation(tx, rows[0].id)
             await agents_store_mails.find_representation_request(tx, rows[0].id)
             await agents_store_mails.list_confirmation_send_times(tx, rows[0].id)

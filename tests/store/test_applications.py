@@ -101,7 +101,7 @@ async def test_what_is_asked_all_the_time_is_answered_from_indexes(empty_databas
             assert await invites_store.next_expiry_at(tx_) is not None
             assert (await form_store.get_draft(tx_, invite)).person is not None
             assert await form_store.list_form_share_send_times(tx_, invite)
-            assert await form_store.lock_email_and_list_send_times(
+            assert await form_store.lock_address_and_list_share_send_times(
                 tx_, "Colleague@relief.example", later - timedelta(days=3000)
             )
             assert await form_store.find_submission_id_and_creation_time(tx_, invite) is None

@@ -14,7 +14,7 @@ from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
 from almoner.platform.audit import verification as audit_verification
 from almoner.platform.audit.chain import COLUMNS, GENESIS, compute_chained_hash
-from almoner.platform.audit.heads import ChainHead
+from almoner.platform.audit.heads import AuditChainHead
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import open_database
 from tests.support import database
@@ -219,14 +219,14 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
             schema="pg_catalog",
         )
         await owner.execute(f"update audit_entry set subject = 'thing_2' {WHERE} = 2", log.scope)
-        end = ChainHead(log.scope, 0, GENESIS)
+        end = AuditChainHead(log.scope, 0, GENESIS)
         rows = await owner.fetch(
             f"select {COLUMNS}, sequence from audit_entry where scope = $1 order by sequence", log.scope
         )
         for row in rows:
             body = audit.entry_from_row(row).authenticated_bytes()
             mac = audit.compute_entry_mac(vault, body)
-            end = ChainHead(
+            end = AuditChainHead(
                 log.scope, row["sequence"], compute_chained_hash(end.hash, row["sequence"], row["position"], mac, body)
             )
             await owner.execute(
@@ -235,7 +235,7 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
             if end.sequence == AT_HEAD:
                 signed_at = await owner.fetchval("select signed_at from audit_head where scope = $1", log.scope)
                 head = audit_heads.SignedHead(log.scope, end.sequence, end.hash, signed_at, b"")
-                signature = audit_heads.signing_key(vault).sign(head.to_exported_head(ids).signed_message())
+                signature = audit_heads.audit_head_signing_key(vault).sign(head.to_exported_head(ids).signed_message())
                 await owner.execute(
                     "update audit_head set hash = $2, signature = $3 where scope = $1", log.scope, end.hash, signature
                 )
@@ -254,19 +254,19 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
 async def test_v8_a_scope_is_signed_with_its_first_entry_so_that_it_cannot_vanish(lab: Service, tmp_path: Path) -> None:
     log = Log(lab, new_id(lab.clock.real_now()), tmp_path)
     assert (await log.prove()).chain_error is None
-    proof = await audit_verification.verify_chain(lab.db, log.scope, tmp_path, fail_if_missing=True)
+    proof = await audit_verification.verify_chain(lab.db, log.scope, tmp_path, fail_if_chain_missing=True)
     assert "never started" in str(proof.chain_error)
     await log.write()
     async with lab.db.write() as tx:
         assert await audit_heads.export_signed_chain_heads(tx, tmp_path) == 1
     assert (
-        await audit_verification.verify_chain(lab.db, log.scope, tmp_path, fail_if_missing=True)
+        await audit_verification.verify_chain(lab.db, log.scope, tmp_path, fail_if_chain_missing=True)
     ).chain_error is None
     await log.tamper("delete from audit_head where scope = $1")
     assert "signed heads are missing" in str((await log.prove(heads=False)).chain_error)
     await log.tamper("delete from audit_entry where scope = $1", "delete from audit_chain where scope = $1")
     assert "missing from the database" in str((await log.prove()).chain_error)
-    proof = await audit_verification.verify_chain(lab.db, log.scope, fail_if_missing=True)
+    proof = await audit_verification.verify_chain(lab.db, log.scope, fail_if_chain_missing=True)
     assert "the whole chain is missing" in str(proof.chain_error)
 
 

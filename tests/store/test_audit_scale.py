@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from almoner.platform.audit import log as audit
-from almoner.platform.audit.chain import IN_ORDER, LINK, TAKE, WAITING, ChainBuilder
+from almoner.platform.audit.chain import IN_ORDER, LINK, TAKE, WAITING, AuditChainBuilder
 from almoner.platform.audit.log import Actor, AuditEntryContext
 from almoner.platform.audit.verification import PLACED, verify_chain
 from almoner.platform.database.transactions import Database
@@ -41,13 +41,13 @@ async def test_v8_a_million_entries_are_proved_within_a_minute(empty_database: T
     entries, process = figures.count(12_000, MILLION), psutil.Process()
     async with serving(empty_database) as service:
         await write(service.db, empty_database.dsn, entries)
-        chainer, started = ChainBuilder(service.db, Telemetry(lambda _: None)), time.perf_counter()
-        while await chainer.run_batch():
+        chainer, started = AuditChainBuilder(service.db, Telemetry(lambda _: None)), time.perf_counter()
+        while await chainer.chain_next_entries():
             pass
         chained, started = time.perf_counter() - started, time.perf_counter()
         sizes = [process.memory_info().rss]
         proof = await verify_chain(
-            service.db, audit.DEPLOYMENT, report=lambda _: sizes.append(process.memory_info().rss)
+            service.db, audit.DEPLOYMENT, report_entry_count=lambda _: sizes.append(process.memory_info().rss)
         )
         proved = time.perf_counter() - started
         memory = (max(sizes) - sizes[0]) / 2**20
@@ -69,8 +69,8 @@ async def test_v8_what_runs_for_every_batch_is_read_in_order_from_an_index(empty
     """Also when the planner believes that nothing waits, and there is a backlog: no plan that reads all of it."""
     async with serving(empty_database) as service:
         await write(service.db, empty_database.dsn, 10_000)
-        chainer = ChainBuilder(service.db, Telemetry(lambda _: None))
-        while await chainer.run_batch():
+        chainer = AuditChainBuilder(service.db, Telemetry(lambda _: None))
+        while await chainer.chain_next_entries():
             pass
         owner = await asyncpg.connect(empty_database.owner_dsn)
         await owner.execute("analyze audit_entry")

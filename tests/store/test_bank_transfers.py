@@ -47,9 +47,9 @@ async def test_lines_are_looked_up_by_index(alone: Service) -> None:
     async with alone.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         explaining = Explaining(tx)
-        await suspense_store.list_applied_payment_ids(cast("Tx", explaining), "RF737ZQ3K9MABC")
+        await suspense_store.list_applied_payment_ids_by_reference(cast("Tx", explaining), "RF737ZQ3K9MABC")
         await bank_statements_store.list_possible_duplicates(cast("Tx", explaining), line)
-        await bank_statements_store.is_bank_reference_matched_elsewhere(cast("Tx", explaining), line, "request")
+        await bank_statements_store.is_bank_reference_matched_by_other_line(cast("Tx", explaining), line, "request")
         statement = BankStatement("a", "1", "USD", None, None, bytes(32), (nothing,))
         await bank_statements_store.load_statement_number_and_file_count(cast("Tx", explaining), statement)
         await bank_statements_store.list_stored_movements_of_statement(cast("Tx", explaining), "a", "1", 1)

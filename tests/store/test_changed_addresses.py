@@ -154,7 +154,7 @@ async def take(service: Service, step: str, ada: Account, bo: Account) -> None:
             case "change":
                 await operators.update_details(tx, hers, his, email=f"ada.{bo.person.email}")
             case "reset":
-                await operators.reset_second_factor(tx, hers, his)
+                await operators.reset_credentials_and_reinvite(tx, hers, his)
             case "deactivate":
                 await operators.deactivate(tx, hers, his)
             case "activate":
@@ -213,7 +213,7 @@ async def test_v8_whoever_changes_a_members_address_gets_no_link_for_a_week(
     assert await asked() == 0
     with pytest.raises(EmailAddressRecentlyChanged, match="less than 7 days ago"):
         async with service.db.write() as tx:
-            await members.reset_second_factor(tx, tenant.partner, BY, victim.person.id)
+            await members.reset_credentials_and_reinvite(tx, tenant.partner, BY, victim.person.id)
     assert (await signing_in.factors_of(victim)).password
     with pytest.raises(asyncpg.CheckViolationError, match="has just changed"):
         async with service.db.write() as tx:
@@ -232,7 +232,7 @@ async def test_v8_nor_who_resets_the_sign_in_first(service: Service, tenant: Ten
     victim, owner = await signing_in.member(service, tenant), await signing_in.member(service, tenant, "owner")
     partner = tenant.partner
     async with service.db.write() as tx:
-        _, link = await members.reset_second_factor(tx, partner, BY, victim.person.id)
+        _, link = await members.reset_credentials_and_reinvite(tx, partner, BY, victim.person.id)
         assert link is None
         _, link = await members.resend_invitation(tx, partner, BY, victim.person.id)
         assert link is None, "the mailbox alone gets the link of an account that was used"
@@ -253,7 +253,7 @@ async def test_v8_who_came_by_a_provider_alone_is_somebody_too(service: Service,
     async with service.db.write() as tx:
         await member_details.update_details(tx, tenant.partner, BY, victim.person.id, email="eve@example.org")
         with pytest.raises(EmailAddressRecentlyChanged):
-            await members.reset_second_factor(tx, tenant.partner, BY, victim.person.id)
+            await members.reset_credentials_and_reinvite(tx, tenant.partner, BY, victim.person.id)
 
 
 async def test_a_mistyped_address_of_a_member_who_never_came_is_put_right_at_once(

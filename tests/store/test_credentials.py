@@ -106,7 +106,7 @@ async def test_no_hash_is_made_while_a_connection_is_held(ada: Account) -> None:
 async def test_older_hashes_are_made_anew_at_the_next_sign_in(ada: Account) -> None:
     """ASVS 11.4.2: parameters can be raised."""
     vault = ada.service.db.deployment.vault
-    secret = vault.keyed_hash("password", ada.person.id.bytes + PASSWORD.encode())
+    secret = vault.compute_keyed_hash("password", ada.person.id.bytes + PASSWORD.encode())
     old = PasswordHasher(time_cost=1, memory_cost=8_192, parallelism=1).hash(secret)
     async with ada.service.db.write() as tx:
         await credentials_store.set_password_hash(tx, ada.person, old)
@@ -382,13 +382,13 @@ async def test_tries_and_used_challenges_are_forgotten(empty_database: TestDatab
             await who.enter(WRONG)
         service.clock.advance_wall(minutes=6)
         async with service.db.write() as tx:
-            assert await login_attempts.next_deletion_at(tx) is not None
+            assert await login_attempts.next_login_attempt_deletion_at(tx) is not None
             assert await login_attempts.delete_expired_attempts_and_challenges(tx) == 1
             assert await login_attempts.delete_expired_attempts_and_challenges(tx) == 0
         service.clock.advance_wall(hours=24)
         async with service.db.write() as tx:
-            due = await login_attempts.next_deletion_at(tx)
+            due = await login_attempts.next_login_attempt_deletion_at(tx)
             assert due is not None
             assert due <= tx.now < due + timedelta(hours=1)
             assert await login_attempts.delete_expired_attempts_and_challenges(tx) > 0
-            assert await login_attempts.next_deletion_at(tx) is None
+            assert await login_attempts.next_login_attempt_deletion_at(tx) is None

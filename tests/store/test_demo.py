@@ -12,7 +12,7 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Realm, member_realm
 from almoner.access.sign_ins.domain import Browser, PendingSecondFactor
 from almoner.access.sign_ins.service import sign_in_methods
-from almoner.cli.demo import build_sandbox_content
+from almoner.cli.demo import build_sandbox_json
 from almoner.platform.database.transactions import Database, Partner, open_database
 from tests.support.database import TestDatabase
 from tests.support.service import Service
@@ -38,7 +38,7 @@ async def enters(db: Database, realm: Realm, login: dict[str, Any]) -> bool:
 
 
 async def test_the_demo_signs_in_and_stays_the_same(db: Database, service: Service) -> None:
-    first = await build_sandbox_content(db, {})
+    first = await build_sandbox_json(db, {})
     partner_id = db.deployment.ids.decode("partner", first["partnerId"])
     assert partner_id is not None
     realm = member_realm(Partner(partner_id))
@@ -52,13 +52,13 @@ async def test_the_demo_signs_in_and_stays_the_same(db: Database, service: Servi
         assert await enters(db, OPERATORS, login)
         assert login["url"] == first["consoleUrl"]
     service.clock.advance_wall(minutes=1)
-    assert await build_sandbox_content(db, first) == first
+    assert await build_sandbox_json(db, first) == first
     async with db.read() as tx:
         assert (await keys.find_by_secret(tx, first["scimKey"])) is not None
 
 
 async def test_what_opens_nothing_any_more_is_made_anew_alone(db: Database) -> None:
-    first = await build_sandbox_content(db, {})
+    first = await build_sandbox_json(db, {})
     partner_id = db.deployment.ids.decode("partner", first["partnerId"])
     assert partner_id is not None
     realm = member_realm(Partner(partner_id))
@@ -69,11 +69,11 @@ async def test_what_opens_nothing_any_more_is_made_anew_alone(db: Database) -> N
     hashed = await passwords.hash_new_password(db.deployment.vault, person, "a password of the reader's own")
     async with db.write() as tx:
         await passwords.store_password(tx, person, hashed, build_audit_context_of_person(tx, person, None))
-    second = await build_sandbox_content(db, first)
+    second = await build_sandbox_json(db, first)
     assert second["logins"]["members"][0] == owner
     assert second["logins"]["members"][1]["password"] != reader["password"]
     assert await enters(db, realm, second["logins"]["members"][1])
-    lost = await build_sandbox_content(db, {**first, "logins": None})
+    lost = await build_sandbox_json(db, {**first, "logins": None})
     for login in lost["logins"]["members"]:
         assert await enters(db, realm, login)
     secrets = [login[name] for made in (first, lost) for login in made["logins"]["members"] for name in ("password",)]
@@ -81,8 +81,8 @@ async def test_what_opens_nothing_any_more_is_made_anew_alone(db: Database) -> N
 
 
 async def test_the_audit_log_begins_with_how_somebody_came(db: Database) -> None:
-    first = await build_sandbox_content(db, {})
-    await build_sandbox_content(db, first)
+    first = await build_sandbox_json(db, {})
+    await build_sandbox_json(db, first)
     async with db.read() as tx:
         rows = await tx.fetch(
             """

@@ -9,7 +9,7 @@ from asyncpg import CheckViolationError, InsufficientPrivilegeError, UniqueViola
 from almoner.adapters.storage_objects import open_storage
 from almoner.giving.accounting.dispute_evidence import service as evidence
 from almoner.giving.accounting.dispute_evidence.domain import EVIDENCE
-from almoner.giving.accounting.dispute_evidence.jobs import JobDependencies, submit_evidence
+from almoner.giving.accounting.dispute_evidence.jobs import EvidenceJobDependencies, submit_evidence
 from almoner.giving.accounting.disputes import store as disputes_store
 from almoner.giving.accounting.disputes.domain import DISPUTE
 from almoner.platform.files.storage import BlobStore
@@ -80,7 +80,7 @@ async def test_evidence_that_cannot_be_submitted_can_be_submitted_again(
 ) -> None:
     provider = FakeProvider(name="test")  # which does not know the dispute
     own = service.db.deployment
-    parts = JobDependencies(provider, BlobStore(open_storage(None, tmp_path), own.vault, own.identity))
+    parts = EvidenceJobDependencies(provider, BlobStore(open_storage(None, tmp_path), own.vault, own.identity))
 
     async def submit(attempt: int, *, away: bool) -> tuple[Answer, str, str | None]:
         provider.refuse = int(away)

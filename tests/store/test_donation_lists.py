@@ -83,7 +83,7 @@ async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
     async with service.db.write() as tx:
         if gathered != "nothing":
             while (
-                await donations_store_lists.refresh_list_totals(tx, 50 if gathered == "half" else 10_000)
+                await donations_store_lists.refresh_donation_list_counts(tx, 50 if gathered == "half" else 10_000)
                 and gathered == "all"
             ):
                 pass
@@ -110,9 +110,9 @@ async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
 async def test_tallies_are_the_donations_whatever_was_gathered_when(service: Service, tenant: Tenant) -> None:
     await fill(service, tenant.partner, 12)
     async with service.db.write() as tx:
-        await donations_store_lists.refresh_list_totals(tx, 7)
+        await donations_store_lists.refresh_donation_list_counts(tx, 7)
     async with service.db.write() as tx:
-        while await donations_store_lists.refresh_list_totals(tx, 10_000):
+        while await donations_store_lists.refresh_donation_list_counts(tx, 10_000):
             pass
         tallied = await tx.fetch(
             "select organisation_id, status, day, donations from donation_tally "

@@ -143,7 +143,7 @@ async def test_p7_any_window_of_any_filters_is_what_a_reader_would_count(worlds:
             rows = await world.tx.fetch("select id from donation where partner_id = $1", world.partner.id)
             for row in rows:
                 await change(world, chance, row["id"])
-            await donations_store_lists.refresh_list_totals(world.tx, chance.choice([0, 30, 10_000]))
+            await donations_store_lists.refresh_donation_list_counts(world.tx, chance.choice([0, 30, 10_000]))
             every = [dict(row) for row in await world.tx.fetch("select * from donation where partner_id = $1",
                                                                world.partner.id)]  # fmt: skip
             for _ in range(60):

@@ -265,7 +265,7 @@ async def test_lists_evidence_and_followers_are_answered_from_indexes(empty_data
         async with service.db.read() as reading:
             tx_: Any = Explaining(reading)
             assert await eligibility_store.find(tx_, partner, some["id"])
-            assert await eligibility_store.load_partner_ids_by_organisation(tx_, [some["organisation_id"]])
+            assert await eligibility_store.load_subscribed_partner_ids_by_organisation(tx_, [some["organisation_id"]])
             assert await eligibility_store.list_subscription_ids_by_organisations(
                 tx_, partner, [some["organisation_id"]]
             )

@@ -118,7 +118,9 @@ async def test_what_an_older_engine_missed_is_found_and_told(alone: Service, api
 
 async def test_what_an_older_engine_alone_found_ends(alone: Service) -> None:
     screener, (who, asked) = Screener(), body((await alone.tenant()).partner, UUID(int=1), AQSA)
-    await screener.run_with_watchlists(alone.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=True))
+    await screener.run_with_current_watchlists(
+        alone.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=True)
+    )
     (match,) = await all_matches(alone)
     assert await waits(alone, match)
     await age(alone, "update screening_subject set names = '{Garden Club of Casper}'")
@@ -147,7 +149,7 @@ async def test_who_looks_anew_before_the_worker_does_keeps_what_was_decided(alon
     screener = Screener()
     async with alone.db.read() as tx:
         stored = await screenings.get_subject_of_match(tx, match)
-    found = await screener.run_with_watchlists(
+    found = await screener.run_with_current_watchlists(
         alone.db, lambda tx: matches.screen(tx, screener, stored.subject, stored.details, monitor=True)
     )
     assert ([one.decision for one in found.matches], found.newly_awaiting_review) == (["cleared"], [])

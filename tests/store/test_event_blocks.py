@@ -55,7 +55,7 @@ async def built(service: Service) -> int:
     blocks = 0
     while True:
         async with service.db.write() as tx:
-            if not await event_blocks.store_event_counts_per_block(tx):
+            if not await event_blocks.store_event_counts_of_full_sequence_blocks(tx):
                 return blocks
         blocks += 1
 
@@ -77,9 +77,9 @@ async def agrees(service: Service, rows: list[tuple[int, str, datetime]], seed: 
             if asked.type in (None, kind) and (not asked.period_start or made >= asked.period_start)
             if not asked.period_end or made < asked.period_end
         ]
-        ahead = matching[::-1] if page.reads_descending else matching
+        ahead = matching[::-1] if page.fetches_descending else matching
         if position is not None:
-            ahead = [one for one in ahead if (one < position[0] if page.reads_descending else one > position[0])]
+            ahead = [one for one in ahead if (one < position[0] if page.fetches_descending else one > position[0])]
         async with service.db.read() as tx:
             found, total = await events_store.list_page(tx, Partner(UUID(int=7)), page, asked)
         assert ([one.sequence for one in found], total) == (ahead[: page.fetch_limit], len(matching)), (asked, page)
@@ -90,12 +90,12 @@ async def test_lists_show_what_is_there_whatever_is_counted_or_removed_by_then(
 ) -> None:
     await agrees(service, written, 1)
     async with service.db.write() as tx:
-        assert await event_blocks.next_event_block_count_due_at(tx) == tx.now
-        assert await event_blocks.store_event_counts_per_block(tx) == 1
+        assert await event_blocks.next_sequence_block_count_due_at(tx) == tx.now
+        assert await event_blocks.store_event_counts_of_full_sequence_blocks(tx) == 1
     await agrees(service, written, 2)
     assert await built(service) == WRITTEN // SIZE - 1
     async with service.db.read() as tx:
-        assert await event_blocks.next_event_block_count_due_at(tx) is None
+        assert await event_blocks.next_sequence_block_count_due_at(tx) is None
         assert await tx.fetchval("select sum(events) from event_block") == WRITTEN // SIZE * SIZE
     await agrees(service, written, 3)
     for gone in (1, SIZE - 1, SIZE, SIZE + 1, 2 * SIZE + 10, WRITTEN - 5):
@@ -103,7 +103,7 @@ async def test_lists_show_what_is_there_whatever_is_counted_or_removed_by_then(
             await tx.execute("delete from event where sequence <= $1", gone)
         await agrees(service, written[gone:], gone)
         async with service.db.write() as tx:
-            await event_blocks.delete_stale_event_count_blocks(tx)
+            await event_blocks.delete_event_counts_of_purged_blocks(tx)
             lowest = await tx.fetchval("select min(block) from event_block")
         assert lowest == (gone // SIZE if gone < 3 * SIZE else None)
         await agrees(service, written[gone:], gone + 1)

@@ -105,8 +105,8 @@ async def test_followers_hear_once_that_an_organisation_is_shown_otherwise(
 
 async def killed(alone: Service, load_id: UUID) -> None:
     async with alone.db.write() as tx:
-        assert await organisations.notify_next_followers_batch(
-            tx, (categories.load_partner_ids_by_organisation,), load_id
+        assert await organisations.notify_next_followers_batch_if_any(
+            tx, (categories.load_categorising_partner_ids_by_organisation,), load_id
         )
         raise RuntimeError("killed before the commit")
 
@@ -118,11 +118,11 @@ async def test_nobody_hears_twice_whatever_dies(alone: Service, api: Client, loa
         await follow(api, category, (await found(loader, "CCEW", f"26{nth:04d}"))[1])
     await alone.drain()
     made = await loader.load(CCEW, DAYS[1], *(body._replace(city="Leeds") for body in BODIES))
-    followers = (categories.load_partner_ids_by_organisation,)
+    followers = (categories.load_categorising_partner_ids_by_organisation,)
     with pytest.raises(RuntimeError, match="killed"):
         await killed(alone, made.id)
     async with alone.db.write() as tx:
-        assert await organisations.notify_next_followers_batch(
+        assert await organisations.notify_next_followers_batch_if_any(
             tx, followers, made.id
         )  # the first batch; then it is killed
     kind = organisations.NOTIFY_FOLLOWERS

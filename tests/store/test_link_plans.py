@@ -63,8 +63,8 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
     await organisations_store_history.list_merged_record_ids_at(tx, ONE, DAY)
     await organisations_store_history.had_branches_at(tx, ONE, DAY)
     await organisations_store_history.find_branding_at(tx, ONE, DAY)
-    await categories_store.load_partner_ids_by_organisation(tx, [ONE])
-    await donations_store.load_partner_ids_by_organisation(tx, [ONE])
+    await categories_store.load_categorising_partner_ids_by_organisation(tx, [ONE])
+    await donations_store.load_partner_ids_with_donations_by_organisation(tx, [ONE])
     assert asked.scans() <= SHORT
     wanted = {"organisation_change_organisation", "organisation_change_load", "category_member_organisation"}
     wanted |= {
@@ -82,7 +82,7 @@ async def test_what_links_say_is_joined_by_number(asked: Explaining) -> None:
     await merges_store.list_duplicate_pairs(tx, staged_only=False)
     await merges_store.load_primary_record_ids_by_duplicate_id(tx, staged_only=False)
     await merges_store.list_status_overrides(tx, [ONE])
-    await merges_store.list_overridden_organisations(tx, ["merged"], [ONE], staged_only=False)
+    await merges_store.list_status_overrides_by_kind_or_id(tx, ["merged"], [ONE], staged_only=False)
     await legal_status_store.find_organisation_entries(tx, ONE, LISTS)
     await legal_status_store.find_central_organisation(tx, ONE, "1961", LISTS)
     await legal_status_store.list_organisations_with_possible_status_override(tx, ONE, LISTS, ONE, 100)

@@ -234,7 +234,7 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             assert one.organisation_id is not None
             assert (
                 len(
-                    (await monitoring_store.load_partner_ids_by_organisation(asking, [one.organisation_id]))[
+                    (await monitoring_store.load_subscribed_partner_ids_by_organisation(asking, [one.organisation_id]))[
                         one.organisation_id
                     ]
                 )

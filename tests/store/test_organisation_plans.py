@@ -159,8 +159,10 @@ async def test_words_like_nothing_one_slip_away_are_looked_up_by_trigrams(asked:
 
 async def test_names_that_lack_a_word_are_looked_up_by_the_index_for_each_way(asked: Explaining) -> None:
     ways = tuple(combinations(("'smithsonian'", "'institution'", "'american'", "'museum'"), 2))
-    wanted = SearchRequest(ways, (), "smithsonian institution american museum", compare_by="letters")
-    found = await organisations_store_search.match_words(as_tx(asked), PARTNER, OrganisationFilters(), wanted, 0, 25)
+    wanted = SearchRequest(ways, (), "smithsonian institution american museum", similarity_measure="letters")
+    found = await organisations_store_search.find_word_matches(
+        as_tx(asked), PARTNER, OrganisationFilters(), wanted, 0, 25
+    )
     assert found.candidates
     assert {"organisation_search_words", "organisation_search_foremost"} <= asked.indexes()
     assert not {"organisation", "organisation_search"} & asked.scans()

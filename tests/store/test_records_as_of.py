@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 
 from almoner.kit.errors import NotFound
-from almoner.nonprofits.merges.domain import Succession, SuccessionKind, resolve_successors
+from almoner.nonprofits.merges.domain import Succession, SuccessionKind, resolve_final_successors_by_organisation
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import rollback
 from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink
@@ -80,7 +80,7 @@ def expected(made: list[Made], day: datetime, ids: dict[str, UUID]) -> dict[str,
         if load.source is CCEW
     )
     reported = next((load.rows for load in reversed(counted) if load.source is LINKS), ())
-    became = resolve_successors(
+    became = resolve_final_successors_by_organisation(
         Succession(ids[row.number], ids[row.to_number], _ending(row))
         for row in reported
         if isinstance(row, RegisterLink)

@@ -6,7 +6,7 @@ from pathlib import Path
 from almoner.adapters.registers_anbi import AnbiReader
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import flows as registers_flows
-from almoner.nonprofits.registers.domain import RegisterEntry, ignore_future_end
+from almoner.nonprofits.registers.domain import RegisterEntry, ignore_deregistration_after_data_date
 from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support.service import Service
 
@@ -16,10 +16,14 @@ DAY = timedelta(days=1)
 
 def test_an_announced_end_is_none_before_its_day() -> None:
     ended = RegisterEntry("1", "all", "Fund", active=False, until=END)
-    assert [ignore_future_end(ended, day).active for day in (END - DAY, END, END + DAY)] == [True, False, False]
-    assert not ignore_future_end(ended._replace(until=None), END - DAY).active
+    assert [ignore_deregistration_after_data_date(ended, day).active for day in (END - DAY, END, END + DAY)] == [
+        True,
+        False,
+        False,
+    ]
+    assert not ignore_deregistration_after_data_date(ended._replace(until=None), END - DAY).active
     running = RegisterEntry("1", "all", "Fund")
-    assert ignore_future_end(running, END) == running
+    assert ignore_deregistration_after_data_date(running, END) == running
 
 
 async def test_a_ruling_that_will_end_ends_on_its_day_though_the_file_stays_the_same(

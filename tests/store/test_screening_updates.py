@@ -87,7 +87,7 @@ class Watched:
         """Compare each with all there is."""
         for number, asked in self.organisation_categories.items():
             who = ScreenedSubject("organisation", UUID(int=number), self.partner.id)
-            await self.screener.run_with_watchlists(self.service.db, partial(self._look, who, asked))
+            await self.screener.run_with_current_watchlists(self.service.db, partial(self._look, who, asked))
 
     async def _look(self, who: ScreenedSubject, asked: SubjectDetails, tx: Tx) -> None:
         await matches.screen(tx, self.screener, who, asked, monitor=True)

@@ -47,7 +47,7 @@ class Desk:
         async def use(tx: Tx) -> ScreeningResult:
             return await matches.screen(tx, self.screener, self.subject, asked, monitor=True)
 
-        return await self.screener.run_with_watchlists(self.db, use)
+        return await self.screener.run_with_current_watchlists(self.db, use)
 
     async def known(self) -> ScreeningResult:
         async with self.db.read() as tx:

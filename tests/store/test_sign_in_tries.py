@@ -120,12 +120,12 @@ async def test_the_cookie_of_a_device_is_its_persons_own_and_ends(small_world: A
     epoch = 1  # of the first password
     vault, real_now = ada.service.db.deployment.vault, ada.service.clock.real_now()
     other = replace(ada.person, id=ada.realm.id)
-    assert sign_ins.read_device_cookie(vault, ada.person, epoch, cookie, real_now)
-    assert not sign_ins.read_device_cookie(vault, other, epoch, cookie, real_now)
-    assert not sign_ins.read_device_cookie(vault, ada.person, epoch, cookie, real_now + timedelta(days=180))
-    assert not sign_ins.read_device_cookie(vault, ada.person, epoch + 1, cookie, real_now)
+    assert sign_ins.find_device_id_in_cookie(vault, ada.person, epoch, cookie, real_now)
+    assert not sign_ins.find_device_id_in_cookie(vault, other, epoch, cookie, real_now)
+    assert not sign_ins.find_device_id_in_cookie(vault, ada.person, epoch, cookie, real_now + timedelta(days=180))
+    assert not sign_ins.find_device_id_in_cookie(vault, ada.person, epoch + 1, cookie, real_now)
     for broken in (None, "", "x", "é", cookie[:-2]):
-        assert not sign_ins.read_device_cookie(vault, ada.person, epoch, broken, real_now)
+        assert not sign_ins.find_device_id_in_cookie(vault, ada.person, epoch, broken, real_now)
 
 
 async def test_many_names_from_one_network_are_slowed(small_world: Account) -> None:

@@ -355,7 +355,7 @@ async def test_what_is_over_is_removed_after_90_days(empty_database: TestDatabas
         assert left == [3, 2, 2, 1, 0]
         assert forgotten.sign_in.ended_at is None
         async with service.db.read() as tx:
-            assert await sign_ins.next_deletion_at(tx) is None
+            assert await sign_ins.next_sign_in_deletion_at(tx) is None
 
 
 async def test_a_dump_of_the_database_opens_nothing(empty_database: TestDatabase) -> None:

@@ -185,9 +185,11 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
         assert await submissions_store.list_open_submission_ids(asking, "compliance", [uuid4()]) == []
         assert await submissions_store.list_open_submission_ids(asking, "eligibility", [uuid4()]) == []
         assert await submissions_store.list_undecided_submission_ids(asking, partner, some["configuration_id"])
-        assert await submissions_store.filter_submission_ids_owning_their_request(asking, [some["id"]]) == {some["id"]}
+        assert await submissions_store.filter_submission_ids_with_exclusive_request(asking, [some["id"]]) == {
+            some["id"]
+        }
         several = [row["id"] for row in await reading.fetch(f"select id from {RECORD} limit 100")]
-        assert await submissions_store.filter_submission_ids_owning_their_request(asking, several) == set(several)
+        assert await submissions_store.filter_submission_ids_with_exclusive_request(asking, several) == set(several)
     assert not asking.scans() & {RECORD, "agent_verification", "validation_request"}
     assert {f"{RECORD}_of_{check}" for check in ("organisation", "request", "agent")} <= asking.indexes()
     assert "agent_verification_of_request" in asking.indexes()
@@ -309,7 +311,7 @@ async def test_appeals_and_questions_to_forget_are_found_by_an_index(world: Worl
         first = await appeals_store.find_earliest_unerased_decision_time(asking)
         assert first is not None
         assert await appeals_store.erase_appeal_texts(asking, first, 10) == 1
-        first = await agents_store_mails.find_earliest_unerased_request_end_time(asking)
+        first = await agents_store_mails.find_earliest_unerased_representation_request_end(asking)
         assert first is not None
         assert await agents_store_mails.erase_representation_requests(asking, first, 10) == 1
     assert not asking.scans() & {"appeal", "agent_representation_request"}

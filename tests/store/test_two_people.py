@@ -111,7 +111,7 @@ async def test_v8_who_lets_another_in_is_no_other_pair_of_eyes(service: Service,
             case "invited":
                 await operators.resend_invitation(tx, hers, bo.id)
             case _:
-                await operators.reset_second_factor(tx, hers, bo.id)
+                await operators.reset_credentials_and_reinvite(tx, hers, bo.id)
     with pytest.raises(OperatorsNotIndependent):
         await both(service, ada, bo)
 
@@ -281,7 +281,7 @@ async def test_the_second_factor_of_an_operator_is_reset(service: Service) -> No
     entered = await bo.begun()
     async with service.db.write() as tx:
         await operators.create_token(tx, BY, bo.person, "laptop")
-        await operators.reset_second_factor(tx, by(tx, ada), bo.person.id)
+        await operators.reset_credentials_and_reinvite(tx, by(tx, ada), bo.person.id)
     held = await signing_in.factors_of(bo)
     assert (held.password, held.has_second_factor) == (False, False)
     assert "operator_token.revoked" in await recorded(service, ada)

@@ -177,17 +177,17 @@ async def test_who_is_compared_meets_the_version_that_is_loaded_now(db: Database
     asked = SubjectDetails("organisation", ("Zavod imeni Degtyareva",))
 
     async def compared(tx: Tx) -> tuple[list[WatchlistHit], list[str]]:
-        lists = await screener.load_current_index(tx)
+        lists = await screener.lock_and_get_current_index(tx)
         return lists.find_hits(asked), [one.version_label for one in lists.versions]
 
-    assert await screener.run_with_watchlists(db, compared) == ([], [])
+    assert await screener.run_with_current_watchlists(db, compared) == ([], [])
     first = await load(db, write(next(paths), rows()))
-    (hit,), versions = await screener.run_with_watchlists(db, compared)
+    (hit,), versions = await screener.run_with_current_watchlists(db, compared)
     assert (hit.list, hit.entry_key, hit.import_id, hit.category) == ("ofac-sdn", "3", first.id, "sanction")
     assert hit.score == pytest.approx(sum(part.points for part in hit.parts))
     assert versions == [first.version_label]
     await load(db, write(next(paths), [*rows()[:2], rows()[3]]), force=True)
-    assert (await screener.run_with_watchlists(db, compared))[0] == []
+    assert (await screener.run_with_current_watchlists(db, compared))[0] == []
 
 
 async def test_a_list_that_is_no_longer_loaded_names_nobody(db: Database, paths: Iterator[Path]) -> None:
@@ -210,7 +210,7 @@ async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(
     await load(db, write(next(paths), many))
     async with db.write() as tx:
         with pytest.raises(WatchlistsOutdated):
-            await screener.load_current_index(tx)
+            await screener.lock_and_get_current_index(tx)
     turns = 0
 
     async def turn() -> None:
@@ -224,7 +224,7 @@ async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(
     turning.cancel()
     assert turns > 50  # the loop went on while thousands of names were read
     async with db.write() as tx:
-        assert [one.code for one in (await screener.load_current_index(tx)).versions] == ["ofac-sdn"]
+        assert [one.code for one in (await screener.lock_and_get_current_index(tx)).versions] == ["ofac-sdn"]
 
 
 async def test_an_entry_that_cannot_be_read_stays_as_it_was(db: Database, paths: Iterator[Path]) -> None:

@@ -32,7 +32,7 @@ def lists(alone: Service, tmp_path: Path) -> Lists:
 
 async def watch(service: Service, number: int, name: str) -> ScreeningMatch:
     screener, (who, asked) = Screener(), body((await service.tenant()).partner, UUID(int=number), name)
-    found = await screener.run_with_watchlists(
+    found = await screener.run_with_current_watchlists(
         service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=True)
     )
     (match,) = found.matches

@@ -128,7 +128,7 @@ async def look(service: Service, screener: Screener, who: ScreenedSubject, asked
     async def use(tx: Tx) -> ScreeningResult:
         return await matches.screen(tx, screener, who, asked, monitor=True)
 
-    return await screener.run_with_watchlists(service.db, use)
+    return await screener.run_with_current_watchlists(service.db, use)
 
 
 async def decide_some(service: Service, random: Random) -> None:

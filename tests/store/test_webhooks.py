@@ -50,7 +50,7 @@ async def test_workers_that_record_successes_do_not_wait_for_each_other(
         assert found is not None
         return found.health.last_success_at
 
-    record = subscriptions_store.record_successes_and_lock_others
+    record = subscriptions_store.record_successes_and_lock_other_receivers
     for _ in range(2):
         async with service.db.write() as tx:
             assert await record(tx, {subscription: False}) == {}

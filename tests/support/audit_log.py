@@ -12,7 +12,7 @@ from almoner.kit.ids import new_id
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
 from almoner.platform.audit import verification as audit_verification
-from almoner.platform.audit.chain import ChainBuilder
+from almoner.platform.audit.chain import AuditChainBuilder
 from almoner.platform.audit.log import Actor
 from almoner.platform.audit.verification import ChainVerification
 from almoner.platform.database.transactions import Database
@@ -55,8 +55,8 @@ class Log:
 
     async def chain(self) -> None:
         """Chain all waiting entries."""
-        chainer = ChainBuilder(self.service.db, Telemetry(lambda _: None))
-        while await chainer.run_batch():
+        chainer = AuditChainBuilder(self.service.db, Telemetry(lambda _: None))
+        while await chainer.chain_next_entries():
             pass
 
     async def sign(self) -> None:

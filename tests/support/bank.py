@@ -97,7 +97,7 @@ async def account(
 
 async def sent(service_: Service) -> None:
     """Send disbursements as in production: nobody confirms them yet."""
-    await disbursements_flows.add_donations_to_all_disbursements(service_.db, DisbursementRules())
+    await disbursements_flows.add_settled_donations_to_disbursements(service_.db, DisbursementRules())
     async with service_.db.read() as tx:
         waiting = await disbursements.list_disbursement_ids_with_status(tx, "PENDING")
     for payout in waiting:

@@ -32,7 +32,7 @@ async def send(
     """Run the job of an email once."""
     mailer = notifications_jobs.EmailJobDependencies(db.deployment, TranslationCatalogues(), transport)
     job = Job(1, notification.job_kind.name, payload, attempt, 0, now, None)
-    return await mailer.job_handler(notification)(JobContext(db), job)
+    return await mailer.build_job_handler(notification)(JobContext(db), job)
 
 
 def rendered(

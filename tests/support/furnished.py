@@ -13,7 +13,7 @@ from tests.support.written_register import Loader, Written, entry
 
 def furnish(data_dir: Path, *names: str) -> None:
     """Create the database of a data folder, with nonprofits of the United States with these names."""
-    with local.settings_with_local_services(read_settings(data_dir=data_dir)) as complete:
+    with local.settings_with_embedded_database(read_settings(data_dir=data_dir)) as complete:
         migrations.migrate(complete.owner_dsn)
         asyncio.run(_load(complete, data_dir, names))
 

@@ -124,7 +124,7 @@ class World(Directly, Back, Claiming, Transferring):
                 donation_requests_jobs.tasks,
                 refunds_jobs.tasks.bind(self.provider),
                 disputes_jobs.tasks,
-                disputes_jobs.provider_tasks.bind(disputes_jobs.JobDependencies(self.provider, RULES)),
+                disputes_jobs.provider_tasks.bind(disputes_jobs.DisputeJobDependencies(self.provider, RULES)),
                 disputes_jobs.recovery_tasks.bind(RULES),
                 reassignments_jobs.rules_tasks.bind(RULES),
                 claims_jobs.tasks,

@@ -54,7 +54,7 @@ class Directly:
         """Create donation requests for the partner's direct donations."""
         if found := await self.ids("select partner_id as id from donation where status = 'ACTIVE' limit 1"):
             await donation_requests_flows.invoice_partner(
-                self.db, PartnerCurrency(found[0], CURRENCY), immediately=True
+                self.db, PartnerCurrency(found[0], CURRENCY), end_period_now=True
             )
 
     async def partner_pays(self) -> None:

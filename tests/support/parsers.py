@@ -161,7 +161,7 @@ PARSERS: Final[dict[str, tuple[int, Callable[[str], object]]]] = {
     "passkey": (FORM, webauthn.parse_authentication_response),
     "token's name": (FORM, operators.parse_token_name),
     "webhook address": (2048, lambda typed: addresses.parse_target.__wrapped__(typed, addresses.PUBLIC_ONLY)),
-    "client": (HEAD, addresses.network_of_client),
+    "client": (HEAD, addresses.client_network_for_rate_limit),
     "search": (LINE, normalisation.SearchQuery.parse),
     "list filter": (LINE, normalisation.extract_search_terms),
     "number keys": (LINE, lambda typed: [*possible_number_keys(typed)]),

@@ -33,7 +33,7 @@ REASONS = ("name_differs", "register_not_loaded")
 class VerificationCase:
     """A review handler for a slice that has no reviews."""
 
-    reason_codes: Sequence[str] = tuple(sorted({*REASON_OF_FAILED.values(), "no_response"}))
+    rejection_reason_codes: Sequence[str] = tuple(sorted({*REASON_OF_FAILED.values(), "no_response"}))
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
         """Lock the subject."""

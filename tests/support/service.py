@@ -117,7 +117,7 @@ def _description(services: wiring.Services) -> bytes:
     declared = tuple((endpoint.method, endpoint.path) for group in services.routes for endpoint in group.endpoints)
     same = (services.db.deployment.base_urls.api, services.settings.sandbox, declared, tuple(services.events))
     if same not in _descriptions:
-        _descriptions[same] = application.build_server_api_description(services)
+        _descriptions[same] = application.build_server_openapi_document(services)
     return _descriptions[same]
 
 

@@ -66,7 +66,9 @@ async def unread(service: Service, name: str) -> str:
     """The text id of a case about somebody whose name cannot be compared."""
     screener, partner = Screener(), (await service.tenant()).partner
     who, asked = body(partner, uuid4(), name)
-    await screener.run_with_watchlists(service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False))
+    await screener.run_with_current_watchlists(
+        service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False)
+    )
     async with service.db.read() as tx:
         found = await tx.fetchval("select id from screening_subject where subject_id = $1", who.id)
     return service.db.deployment.ids.encode("screeningsubject", found)
@@ -76,7 +78,7 @@ async def matched(service: Service, name: str) -> str:
     """The ID of a match that waits for review: a person with this name, and the only entry with it."""
     screener, partner = Screener(), (await service.tenant()).partner
     who, asked = body(partner, uuid4(), name)
-    found = await screener.run_with_watchlists(
+    found = await screener.run_with_current_watchlists(
         service.db, lambda tx: matches.screen(tx, screener, who, asked, monitor=False)
     )
     (match,) = found.newly_awaiting_review

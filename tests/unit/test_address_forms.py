@@ -13,7 +13,7 @@ HOST_253 = ".".join(["a" * 61] * 4) + ".example"[: 253 - 4 * 61 - 3]
 def _read_anew() -> None:
     """Nothing is answered from what another test has asked."""
     addresses.parse_target.cache_clear()
-    addresses.network_of_client.cache_clear()
+    addresses.client_network_for_rate_limit.cache_clear()
 
 
 def reason(url: str) -> str:

@@ -7,7 +7,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from almoner.platform.outbound import addresses
-from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused, network_of_client, wider_client_network
+from almoner.platform.outbound.addresses import (
+    AddressPolicy,
+    AddressRefused,
+    client_network_for_rate_limit,
+    wider_client_network_for_rate_limit,
+)
 
 PUBLIC = AddressPolicy()
 SANDBOX = AddressPolicy(allows_loopback=True)
@@ -18,7 +23,7 @@ Network = IPv4Network | IPv6Network
 def _read_anew() -> None:
     """Nothing is answered from what another test has asked."""
     addresses.parse_target.cache_clear()
-    addresses.network_of_client.cache_clear()
+    addresses.client_network_for_rate_limit.cache_clear()
 
 
 REFUSED = [
@@ -264,4 +269,4 @@ def test_w11_no_text_breaks_the_reader_and_what_passes_is_public(url: str) -> No
     ],
 )
 def test_what_one_customer_may_have_is_one_source(address: str, near: str, around: str) -> None:
-    assert (network_of_client(address), wider_client_network(address)) == (near, around)
+    assert (client_network_for_rate_limit(address), wider_client_network_for_rate_limit(address)) == (near, around)

@@ -446,7 +446,7 @@ def test_a_statement_is_known_by_its_lines(
 def test_m7_an_export_tells_again_what_others_have_told(
     known: tuple[BankMovement, ...], told: tuple[BankMovement, ...], new: list[int]
 ) -> None:
-    export = BankStatement("A", "1", "EUR", None, None, bytes(32), told, is_export=True)
+    export = BankStatement("A", "1", "EUR", None, None, bytes(32), told, is_account_export=True)
     assert [one.position for one in find_new_lines(export, known)] == new
 
 

@@ -201,7 +201,7 @@ def test_m7_a_match_that_moved_money_is_not_undone(status: LineStatus, matched_a
 def test_our_own_accounts_are_refused_by_what_is_wrong(tmp_path: Path, stated: str, instead: str, problem: str) -> None:
     file = tmp_path / "accounts.toml"
     file.write_text(OWN)
-    assert own_accounts_file.parse_own_accounts(file)["EUR"].single_release_limit == Money(10000, "EUR")
+    assert own_accounts_file.parse_own_accounts(file)["EUR"].single_operator_release_limit == Money(10000, "EUR")
     assert stated in OWN
     file.write_text(OWN.replace(stated, instead))
     with pytest.raises(PaymentFileError) as refused:

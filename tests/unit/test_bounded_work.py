@@ -30,15 +30,15 @@ def _search(typed: str) -> int:
     query = SearchQuery.parse(typed)
     suspected = [word for word in query.required_words if spelling.is_correctable_word(word)]
     asked = [*spelling.dictionary_lookup_words(query), *suspected]
-    for word, left in spelling.limited_two_edit_variants_by_word(suspected).items():
+    for word, left in spelling.two_edit_variants_by_word_within_limit(suspected).items():
         asked += [word, *left]
     asked += [half for word in suspected for pair in spelling.compound_splits(word) for half in pair]
     groups = spelling.build_query_terms(
         query, spelling.WordSuggestions(dict.fromkeys(query.words, 9)), correct_known_words=True
     )
     for ways in (
-        *spelling.build_all_terms_tsqueries_by_field(groups),
-        *(spelling.build_all_but_n_terms_tsqueries(groups, missing) or () for missing in (1, 2)),
+        *spelling.build_all_terms_alternatives_by_field(groups),
+        *(spelling.build_all_but_n_terms_alternatives(groups, missing) or () for missing in (1, 2)),
     ):
         asked += [terms for way in ways for terms in way]
     ranking = ResultRanker(query)

@@ -57,12 +57,12 @@ def waits_until(seen: VelocityState, at: datetime = NOW) -> datetime:
 
 def test_h6_the_figures_are_those_of_the_requirement() -> None:
     assert (
-        STRICT_LIMITS.address_payments_per_minute,
-        STRICT_LIMITS.address_payments_per_hour,
+        STRICT_LIMITS.ip_address_payments_per_minute,
+        STRICT_LIMITS.ip_address_payments_per_hour,
         STRICT_LIMITS.device_payments_per_day,
     ) == (6, 20, 10)
     assert timedelta(minutes=30) == BLOCK_DURATION
-    assert 10 * STRICT_LIMITS.source_attempts_per_hour <= 60
+    assert 10 * STRICT_LIMITS.source_card_attempts_per_hour <= 60
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_h6_a_source_with_open_payments_waits_until_the_oldest_ends_and_is_told_
         return raised.value.until, raised.value.why
 
     recent, old = NOW - MINUTE, NOW - timedelta(minutes=59)
-    assert STRICT_LIMITS.payment_lifetime == timedelta(minutes=10)
+    assert STRICT_LIMITS.open_payment_lifetime == timedelta(minutes=10)
     assert wait(0, NOW, recent) == (NOW + 9 * MINUTE, RateLimitReason.CROWDED)
     assert wait(3, recent, recent) == (NOW + 9 * MINUTE, RateLimitReason.CROWDED)
     assert wait(3, old, recent) == (NOW + MINUTE, RateLimitReason.DECLINED)
@@ -176,7 +176,7 @@ def test_h6_no_order_of_payments_and_declines_gives_a_source_a_seventh_try_in_an
             left_open.append(
                 (
                     max_card_attempts(sight(seen, code_passed=True), STRICT_LIMITS, now),
-                    now + STRICT_LIMITS.payment_lifetime,
+                    now + STRICT_LIMITS.open_payment_lifetime,
                 )
             )
         chance.shuffle(left_open)
@@ -188,7 +188,7 @@ def test_h6_no_order_of_payments_and_declines_gives_a_source_a_seventh_try_in_an
     assert len(attempts) > 30
     assert (
         max(sum(start <= moment < start + HOUR for moment in attempts) for start in attempts)
-        <= STRICT_LIMITS.source_attempts_per_hour
+        <= STRICT_LIMITS.source_card_attempts_per_hour
     )
 
 

@@ -18,7 +18,7 @@ import typer
 from almoner.cli import outputs
 from almoner.cli.amounts import format_decimal, parse_amount
 from almoner.cli.tables import ErrorOutput, FieldList, Table, print_output
-from almoner.cli.terminal import exit_with_reason
+from almoner.cli.terminal import exit_with_error_message
 from almoner.giving.banking.bank_statements.domain import BankStatementError
 
 DONATIONS = Table(
@@ -125,7 +125,7 @@ def test_lines_of_a_csv_file_keep_their_endings(capsys: pytest.CaptureFixture[st
 
 
 def test_an_error_that_quotes_a_file_does_not_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit), exit_with_reason():
+    with pytest.raises(SystemExit), exit_with_error_message():
         raise BankStatementError("\x1b[2J is no entry\n\x9b31m is no day")
     assert capsys.readouterr().err == " [2J is no entry\n 31m is no day\n"
 

@@ -115,9 +115,9 @@ def test_five_different_characters_in_no_order_are_enough() -> None:
 
 
 def test_a_name_that_can_be_stored_has_no_nul_and_no_half_character() -> None:
-    assert credentials_domain.is_storable_text("Zoë 🦩 \ud7ff\ue000")
+    assert credentials_domain.can_be_stored_in_database("Zoë 🦩 \ud7ff\ue000")
     for broken in ("a\0", "\0", "\ud800", "x\udfff"):
-        assert not credentials_domain.is_storable_text(broken)
+        assert not credentials_domain.can_be_stored_in_database(broken)
 
 
 def test_the_list_is_small_and_says_where_it_comes_from() -> None:

@@ -71,10 +71,10 @@ def test_p8_a_walk_there_and_back_sees_every_row_once(rows: int, size: int, desc
     table = list(range(rows))
 
     def fetch(page: RequestedPage) -> list[int]:
-        ordered = sorted(table, reverse=page.reads_descending)
+        ordered = sorted(table, reverse=page.fetches_descending)
         if page.position is not None:
             edge = page.position[0]
-            ordered = [row for row in ordered if (row < edge if page.reads_descending else row > edge)]
+            ordered = [row for row in ordered if (row < edge if page.fetches_descending else row > edge)]
         return ordered[: page.fetch_limit]
 
     seen: list[int] = []

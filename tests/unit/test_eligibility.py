@@ -138,10 +138,10 @@ def test_every_decision_explains_itself() -> None:
 
 
 def test_words_are_asked_where_names_are_english() -> None:
-    assert activities.rules_by_sub_tag_from_name("IRS", "St Mary Church") == {CHURCHES: "name:church"}
-    assert activities.rules_by_sub_tag_from_name("CRA", "St Mary Church") == {CHURCHES: "name:church"}
-    assert activities.rules_by_sub_tag_from_name("RNA", "St Mary Church") == {}
-    assert activities.rules_by_sub_tag_from_name("IRS", "Casper") == {}
+    assert activities.matching_name_rules_by_sub_tag("IRS", "St Mary Church") == {CHURCHES: "name:church"}
+    assert activities.matching_name_rules_by_sub_tag("CRA", "St Mary Church") == {CHURCHES: "name:church"}
+    assert activities.matching_name_rules_by_sub_tag("RNA", "St Mary Church") == {}
+    assert activities.matching_name_rules_by_sub_tag("IRS", "Casper") == {}
 
 
 @pytest.mark.parametrize(

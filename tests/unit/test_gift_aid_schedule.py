@@ -242,7 +242,7 @@ def test_what_has_no_room_waits() -> None:
     made = hmrc_schedule.build_schedule(
         [gift(number) for number in range(7)], TODAY, TAX_YEAR, aggregate_small_donations=False, max_lines=5
     )
-    assert (made.line_count, len(made.entries), made.waiting_count) == (5, 5, 2)
+    assert (made.line_count, len(made.entries), made.deferred_donation_count) == (5, 5, 2)
 
 
 @st.composite
@@ -266,7 +266,7 @@ def test_every_gift_is_listed_once_or_left_out_or_waits(
 ) -> None:
     made = hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, aggregate_small_donations=aggregate, max_lines=most)
     seen = [one.donation.donation_id for one in made.entries] + [one.donation_id for one in made.excluded_donations]
-    assert len(seen) == len(set(seen)) == len(gifts) - made.waiting_count
+    assert len(seen) == len(set(seen)) == len(gifts) - made.deferred_donation_count
     found = rows(made)
     assert len(found) == made.line_count <= most
     listed = sum(one.donation.amount_minor for one in made.entries)

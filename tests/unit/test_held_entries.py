@@ -23,10 +23,10 @@ def test_posting_lists_return_what_they_were_given(
     for key in (*expected, missing):
         numbers = expected.get(key, [])
         assert [*held[key]] == numbers
-        assert held.count_numbers(key) == len(numbers)
+        assert held.count_positions(key) == len(numbers)
         assert (key in held) is (key in expected)
         between = numbers[bisect_left(numbers, lower) : max(bisect_left(numbers, upper), bisect_left(numbers, lower))]
-        assert [*held.find_numbers_in_range(key, lower, upper)] == between
+        assert [*held.find_positions_in_range(key, lower, upper)] == between
 
 
 class _Word(str):
@@ -47,7 +47,7 @@ def test_keys_whose_hashes_agree_in_the_stored_bits_share_their_numbers() -> Non
     one.hashed, other.hashed, third.hashed = 5, 5 + (1 << 60), 6
     held = PostingLists([(one, 1), (other, 2), (third, 3), (one, 4)])
     assert [*held[one]] == [*held[other]] == [1, 2, 4]
-    assert ([*held[third]], held.count_numbers(other)) == ([3], 3)
+    assert ([*held[third]], held.count_positions(other)) == ([3], 3)
 
 
 def test_an_entry_keeps_its_texts() -> None:

@@ -205,7 +205,7 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
         *_disputes(),
     ):
         assert [(one.kind.value, one.debit.key, one.credit.key, one.amount_minor) for one in made] == reported
-        assert {one.owner_id for one in made} == {OWNER}
+        assert {one.source_record_id for one in made} == {OWNER}
         kinds |= {one.kind for one in made}
         sides |= {side.kind for one in made for side in (one.debit, one.credit)}
     assert kinds == set(TransferKind)

@@ -12,7 +12,7 @@ from almoner.nonprofits.merges.domain import (
     Succession,
     Successor,
     choose_primary_record_ids_by_duplicate_id,
-    resolve_successors,
+    resolve_final_successors_by_organisation,
 )
 
 DAY = datetime(2020, 1, 1, tzinfo=UTC)
@@ -26,7 +26,7 @@ def merged(one: UUID, other: UUID, days: int | None = None) -> Succession:
 
 def test_chains_are_followed_to_their_end() -> None:
     steps = [merged(A, B), Succession(B, C, "reregistered"), merged(C, D)]
-    assert resolve_successors(steps) == {
+    assert resolve_final_successors_by_organisation(steps) == {
         A: Successor(D, "merged"),
         B: Successor(D, "reregistered"),
         C: Successor(D, "merged"),
@@ -34,18 +34,20 @@ def test_chains_are_followed_to_their_end() -> None:
 
 
 def test_circles_end_nobody() -> None:
-    assert resolve_successors([merged(A, B), merged(B, A)]) == {}
-    assert resolve_successors([merged(A, A)]) == {}
+    assert resolve_final_successors_by_organisation([merged(A, B), merged(B, A)]) == {}
+    assert resolve_final_successors_by_organisation([merged(A, A)]) == {}
     # What went into a circle is known; what became of the circle is not.
-    assert resolve_successors([merged(A, B), merged(B, C), merged(C, D), merged(D, C)]) == {
+    assert resolve_final_successors_by_organisation([merged(A, B), merged(B, C), merged(C, D), merged(D, C)]) == {
         A: Successor(C, "merged"),
         B: Successor(C, "merged"),
     }
 
 
 def test_the_newest_step_of_a_body_counts() -> None:
-    assert resolve_successors([merged(A, B, 1), merged(A, C, 2), merged(A, D)]) == {A: Successor(C, "merged")}
-    assert resolve_successors([merged(A, C), merged(A, B)]) == {A: Successor(B, "merged")}
+    assert resolve_final_successors_by_organisation([merged(A, B, 1), merged(A, C, 2), merged(A, D)]) == {
+        A: Successor(C, "merged")
+    }
+    assert resolve_final_successors_by_organisation([merged(A, C), merged(A, B)]) == {A: Successor(B, "merged")}
 
 
 steps = st.lists(st.builds(merged, ids, ids, st.none() | st.integers(0, 9)), max_size=12)
@@ -53,10 +55,10 @@ steps = st.lists(st.builds(merged, ids, ids, st.none() | st.integers(0, 9)), max
 
 @given(steps, st.randoms())
 def test_successors_never_depend_on_the_order_and_are_nobodys_predecessors(made: list[Succession], random: Any) -> None:
-    found = resolve_successors(made)
+    found = resolve_final_successors_by_organisation(made)
     shuffled = made.copy()
     random.shuffle(shuffled)
-    assert resolve_successors(shuffled) == found
+    assert resolve_final_successors_by_organisation(shuffled) == found
     for body, (last, _) in found.items():
         assert last != body
         assert last not in found

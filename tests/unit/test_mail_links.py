@@ -19,7 +19,7 @@ from markupsafe import Markup
 from almoner.access.security_emails import domain as security_emails
 from almoner.giving.checkout.donations.domain import RefundedAmount
 from almoner.giving.checkout.sessions.domain import Benefits
-from almoner.giving.receipts.domain import Donee, ReassignedOrganisation, Receipt
+from almoner.giving.receipts.domain import DonationReassignment, Donee, Receipt
 from almoner.giving.subscriptions.donation_subscriptions.domain import NoticeKind
 from almoner.giving.subscriptions.subscription_emails.domain import TEXTS
 from almoner.kit.ids import RecordIdCodec
@@ -124,7 +124,7 @@ def receipts(typed: str) -> list[dict[str, Any]]:
     receipt = replace(RECEIPT, issuer=typed, organisation=typed, first_name=typed, last_name=typed)
     passed_on = replace(
         receipt,
-        passed_on=ReassignedOrganisation(typed, AT),
+        passed_on=DonationReassignment(typed, AT),
         refunded=RefundedAmount(AT, Money(600, "GBP")),
     )
     void = replace(receipt, refunded=RefundedAmount(AT, receipt.money))

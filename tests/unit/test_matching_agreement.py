@@ -32,13 +32,13 @@ def test_the_same_name_at_the_same_address_is_certain() -> None:
     found = compare_parties(asked("Johnson University"), asked("JOHNSON UNIVERSITY", "7900 JOHNSON DR STE 2"))
     assert found.is_certain_match
     assert found.is_likely_match
-    assert found.both_have_street_or_box
+    assert found.both_have_street_or_po_box
     assert found.score >= CERTAIN_SCORE
 
 
 def test_without_an_address_nothing_is_certain() -> None:
     found = compare_parties(Party(["Johnson University"]), asked("JOHNSON UNIVERSITY"))
-    assert (found.is_certain_match, found.is_likely_match, found.both_have_street_or_box) == (False, True, False)
+    assert (found.is_certain_match, found.is_likely_match, found.both_have_street_or_po_box) == (False, True, False)
     assert not compare_parties(asked("Johnson University"), asked("JOHNSON UNIVERSITY", None)).is_certain_match
 
 
@@ -72,7 +72,9 @@ def test_a_chapter_is_not_the_body(listed: list[str], veto: Finding | None) -> N
 
 
 def likeness(asked: str, first: str, second: str | None = None, *, in_family: bool | None = None) -> NameSimilarity:
-    return best_name_similarity([asked], [first], listed_name_second_line=second, others_share_first_line=in_family)
+    return best_name_similarity(
+        [asked], [first], listed_name_second_line=second, other_organisations_share_first_line=in_family
+    )
 
 
 def test_a_second_line_may_be_the_name() -> None:
@@ -170,7 +172,9 @@ def test_the_reasons_add_up(one: Party, other: Party) -> None:
     assert sum(part.points for part in found.parts) == pytest.approx(found.score)
     assert sum(part.points for part in found.name_parts) == pytest.approx(found.name_score)
     assert 0 <= found.score <= 1
-    assert not found.is_certain_match or (found.is_likely_match and found.both_have_street_or_box and not found.vetoes)
+    assert not found.is_certain_match or (
+        found.is_likely_match and found.both_have_street_or_po_box and not found.vetoes
+    )
 
 
 def located(name: str, place: list[str]) -> Party:

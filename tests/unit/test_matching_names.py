@@ -16,7 +16,12 @@ from almoner.screening.matching.service import (
     compare_names,
     prepare_name,
 )
-from almoner.screening.matching.spelling import consonant_key, convert_number_words, normalise_numerals, normalise_text
+from almoner.screening.matching.spelling import (
+    consonant_key,
+    convert_number_words_to_digits,
+    normalise_numerals,
+    normalise_text,
+)
 from almoner.screening.matching.words import tokenise_name
 
 COMPANIES = Path(__file__).parents[1] / "data" / "matching" / "companies.csv"
@@ -45,12 +50,12 @@ def test_letters_are_plain(written: str, words: str) -> None:
 
 def test_numbers_are_digits_however_they_are_written() -> None:
     assert normalise_numerals("no 07 and 7th") == "7 and 7"
-    assert convert_number_words("brigade forty four".split()) == ["brigade", "44"]
-    assert convert_number_words("forty houses".split()) == ["40", "houses"]
-    assert convert_number_words("fund xii".split()) == ["fund", "12"]
-    assert convert_number_words("forty".split()) == ["40"]
-    assert convert_number_words("trust i".split()) == ["trust", "1"]
-    assert convert_number_words("i hope".split()) == ["i", "hope"]
+    assert convert_number_words_to_digits("brigade forty four".split()) == ["brigade", "44"]
+    assert convert_number_words_to_digits("forty houses".split()) == ["40", "houses"]
+    assert convert_number_words_to_digits("fund xii".split()) == ["fund", "12"]
+    assert convert_number_words_to_digits("forty".split()) == ["40"]
+    assert convert_number_words_to_digits("trust i".split()) == ["trust", "1"]
+    assert convert_number_words_to_digits("i hope".split()) == ["i", "hope"]
 
 
 @pytest.mark.parametrize(

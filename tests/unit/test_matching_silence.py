@@ -38,7 +38,7 @@ def compared(key: str, kind: Kind, names: tuple[Name, ...], *of: str, told: tupl
 
 
 def sampled(files: list[Path]) -> Iterator[Compared]:
-    for one in SAMPLE.read(files):
+    for one in SAMPLE.read_entries(files):
         if isinstance(one, ListedEntity) and one.kind == "organisation":
             yield compared(one.key, one.kind, one.names, *one.programmes, told=one.countries)
 

@@ -64,17 +64,17 @@ def test_results_follow_from_what_was_seen(
         category: {one.decision for one in found if one.category == category} for category in CATEGORIES
     }
     for category in CATEGORIES:
-        status = results.categories.get(category)
+        status = results.status_by_category.get(category)
         assert (status == "flag") == ("confirmed" in by[category])
         checked = any(one.category == category for one in lists)
         assert (status == "clear") == (checked and not by[category] - {"cleared"})
     counted = [category for category in CATEGORIES if category in flags]
-    if any(results.categories.get(category) == "flag" for category in counted):
-        assert results.compliance == "fail"
+    if any(results.status_by_category.get(category) == "flag" for category in counted):
+        assert results.compliance_status == "fail"
     elif any("open" in by[category] for category in counted):
-        assert results.compliance is None
+        assert results.compliance_status is None
     else:
-        assert results.compliance == "pass"
+        assert results.compliance_status == "pass"
     assert results.registration_active == active
 
 
@@ -82,9 +82,9 @@ def test_the_flags_that_count_are_those_of_settled_4() -> None:
     assert frozenset(("sanction", "warning", "hateSpeech")) == DEFAULT_FLAGS
     for category in CATEGORIES:
         results = results_from_evidence(MonitoringEvidence((match(category, "confirmed"),)))
-        assert results.compliance == ("fail" if category in DEFAULT_FLAGS else "pass")
+        assert results.compliance_status == ("fail" if category in DEFAULT_FLAGS else "pass")
         open_ = results_from_evidence(MonitoringEvidence((match(category, "open"),), (source(category),)))
-        assert (open_.compliance, open_.categories.get(category)) == (
+        assert (open_.compliance_status, open_.status_by_category.get(category)) == (
             None if category in DEFAULT_FLAGS else "pass",
             None,
         )
@@ -110,11 +110,11 @@ def test_what_is_chosen_stands_in_place_of_what_was_seen(
     seen = MonitoringEvidence(tuple(found), tuple(lists), "yes")
     results, without = results_from_evidence(seen, chosen), results_from_evidence(seen)
     for category in CATEGORIES:
-        wanted = chosen.categories.get(category, without.categories.get(category))
-        assert results.categories.get(category) == wanted
+        wanted = chosen.status_by_category.get(category, without.status_by_category.get(category))
+        assert results.status_by_category.get(category) == wanted
     assert results.registration_active == (chosen.registration_active or "yes")
-    if chosen.compliance:
-        assert results.compliance == chosen.compliance
+    if chosen.compliance_status:
+        assert results.compliance_status == chosen.compliance_status
 
 
 PARAMETERS = [*CATEGORIES, "compliance"]

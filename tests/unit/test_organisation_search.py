@@ -67,7 +67,9 @@ def test_nothing_typed_can_leave_the_quotes_of_a_tsquery(anything: str, doubtful
     made = spelling.build_query_terms(
         query, WordSuggestions(dict.fromkeys(query.words, 1)), correct_known_words=doubtful
     )
-    for asked in (asked for ways in spelling.build_all_terms_tsqueries_by_field(made) for way in ways for asked in way):
+    for asked in (
+        asked for ways in spelling.build_all_terms_alternatives_by_field(made) for way in ways for asked in way
+    ):
         outside = re.sub("'[@#~]?[a-z0-9]+'", "", asked)
         assert set(outside) <= set("()|&!:* ")
 
@@ -92,7 +94,9 @@ def test_one_letter_more_ranks_and_does_not_exclude_until_the_word_is_finished()
 
 
 def named(typed: str, heard: WordSuggestions) -> str:
-    (way,), _ = spelling.build_all_terms_tsqueries_by_field(spelling.build_query_terms(SearchQuery.parse(typed), heard))
+    (way,), _ = spelling.build_all_terms_alternatives_by_field(
+        spelling.build_query_terms(SearchQuery.parse(typed), heard)
+    )
     return " & ".join(way)
 
 
@@ -106,9 +110,9 @@ def test_a_common_beginning_beside_a_rarer_word_is_looked_up_as_the_words_that_b
     heard = WordSuggestions({"red": 9}, [("cross", 400), ("crow", 100)])
     assert named("red cro", heard) == "('red') & ('cross' | 'crow' | 'cro')"
     terms = spelling.build_query_terms(SearchQuery.parse("red cro"), heard)
-    _, ((*_, missing),) = spelling.build_all_terms_tsqueries_by_field(terms)
+    _, ((*_, missing),) = spelling.build_all_terms_alternatives_by_field(terms)
     assert missing == "!(('red') & ('cross' | 'crow' | 'cro'))"
-    assert spelling.build_all_but_n_terms_tsqueries(terms, 0) == (
+    assert spelling.build_all_but_n_terms_alternatives(terms, 0) == (
         ("(('red') | ('@red'))", "(('cross' | 'crow' | 'cro') | ('@cross' | '@crow' | '@cro'))"),
     )
 
@@ -141,27 +145,27 @@ def test_what_may_be_a_slip_of_a_weak_word_ranks_and_does_not_exclude() -> None:
 
 def test_what_is_found_elsewhere_has_every_word_somewhere_and_not_all_of_them_in_its_name() -> None:
     one = spelling.build_query_terms(SearchQuery.parse("red "), WordSuggestions({"red": 9}))
-    assert spelling.build_all_terms_tsqueries_by_field(one) == (
+    assert spelling.build_all_terms_alternatives_by_field(one) == (
         (("('red')",),),
         (("((('@red') | ('#red'))) & !(('red'))",),),
     )
-    assert spelling.build_all_terms_tsqueries_by_field(one, "'~red':*")[1] == (
+    assert spelling.build_all_terms_alternatives_by_field(one, "'~red':*")[1] == (
         ("((('@red') | ('#red')) | '~red':*) & !(('red'))",),
     )
-    assert spelling.build_all_terms_tsqueries_by_field([], "'~red':*") == ((), (("'~red':*",),))
-    assert spelling.build_all_terms_tsqueries_by_field([]) == ((), ())
+    assert spelling.build_all_terms_alternatives_by_field([], "'~red':*") == ((), (("'~red':*",),))
+    assert spelling.build_all_terms_alternatives_by_field([]) == ((), ())
     red, cross = (f"(('@{word}') | ('#{word}'))" for word in ("red", "cross"))
     red_anywhere, cross_anywhere = f"(('red') | {red})", f"(('cross') | {cross})"
     missing = "!(('cross') & ('red'))"
     two = spelling.build_query_terms(SearchQuery.parse("red cross "), WordSuggestions({"red": 9, "cross": 4}))
-    assert spelling.build_all_terms_tsqueries_by_field(two) == (
+    assert spelling.build_all_terms_alternatives_by_field(two) == (
         (("('cross')", "('red')"),),
         ((cross_anywhere, red_anywhere, missing),),
     )
     common = spelling.build_query_terms(
         SearchQuery.parse("red cross "), WordSuggestions({"red": 90_000, "cross": 80_000})
     )
-    assert spelling.build_all_terms_tsqueries_by_field(common)[1] == (
+    assert spelling.build_all_terms_alternatives_by_field(common)[1] == (
         (cross, red_anywhere, missing),
         (red, cross_anywhere, missing),
     )
@@ -198,21 +202,21 @@ def test_one_of_three_words_may_be_spared_while_they_are_not_too_common() -> Non
         SearchQuery.parse("red cross club "), WordSuggestions({"red": 1, "cross": 2, "club": 3})
     )
     red, cross, club = "(('red') | ('@red'))", "(('cross') | ('@cross'))", "(('club') | ('@club'))"
-    assert spelling.build_all_but_n_terms_tsqueries(made, 1) == ((red, cross), (red, club), (cross, club))
-    assert spelling.build_all_but_n_terms_tsqueries(made[:2], 1) is None
+    assert spelling.build_all_but_n_terms_alternatives(made, 1) == ((red, cross), (red, club), (cross, club))
+    assert spelling.build_all_but_n_terms_alternatives(made[:2], 1) is None
     common = spelling.build_query_terms(
         SearchQuery.parse("red cross club "), WordSuggestions(dict.fromkeys(("red", "cross", "club"), 75_000))
     )
     assert spelling.is_query_fast_enough(common)
-    assert spelling.build_all_but_n_terms_tsqueries(common, 1) is None
+    assert spelling.build_all_but_n_terms_alternatives(common, 1) is None
 
 
 def test_one_word_is_enough_of_the_rarest_that_are_not_common() -> None:
     counts = {"red": 30_000, "cross": 9_000, "club": 8_000, "wyoming": 7_000, "of": 6_000, "laramie": 2_000}
     made = spelling.build_query_terms(SearchQuery.parse("red cross club wyoming laramie "), WordSuggestions(counts))
-    assert spelling.build_any_term_tsquery(made) == (("('laramie') | ('wyoming') | ('club')",),)
-    assert spelling.build_any_term_tsquery(made[:3]) == (("('club') | ('cross')",),)
-    assert spelling.build_any_term_tsquery(made[:1]) is None
+    assert spelling.build_any_term_alternatives(made) == (("('laramie') | ('wyoming') | ('club')",),)
+    assert spelling.build_any_term_alternatives(made[:3]) == (("('club') | ('cross')",),)
+    assert spelling.build_any_term_alternatives(made[:1]) is None
 
 
 @pytest.mark.parametrize(
@@ -293,7 +297,9 @@ def test_initials_are_before_slips_of_the_pen() -> None:
     assert order("ncai", *several) == [3, 2, 1]
     first, second, _ = ResultRanker(SearchQuery.parse("ncai")).rank_candidates(several)
     assert (
-        (first.found_by, first.has_words_as_typed) == (second.found_by, second.has_words_as_typed) == ("initials", True)
+        (first.found_by, first.has_all_words_as_typed)
+        == (second.found_by, second.has_all_words_as_typed)
+        == ("initials", True)
     )
     assert order("aclu", candidate(1, "american civil liberties union"), candidate(2, "aclu of wyoming", tier=2)) == [
         2,
@@ -337,7 +343,7 @@ def test_a_place_that_is_typed_counts_for_the_body_that_is_there() -> None:
     there = candidate(1, "first baptist church", place="waco tx 76701", tier=4)
     assert order("first baptist church dallas", there, here) == [2, 1]
     (placed,) = ResultRanker(SearchQuery.parse("first baptist church dallas")).rank_candidates([here])
-    assert (placed.found_by, placed.similarity, placed.has_words_as_typed) == ("place", 100, True)
+    assert (placed.found_by, placed.similarity, placed.has_all_words_as_typed) == ("place", 100, True)
 
 
 def test_a_word_of_name_and_place_counts_for_the_place_if_it_is_typed_twice() -> None:
@@ -366,7 +372,7 @@ def test_a_state_that_is_typed_beside_a_name_is_found_by_its_code() -> None:
     here, there = candidate(2, "food bank", place="casper wy 82601"), candidate(1, "food bank", place="waco tx 76701")
     assert order("food bank wyoming", there, here) == [2, 1]
     (placed,) = ResultRanker(SearchQuery.parse("food bank wyoming")).rank_candidates([here])
-    assert (placed.found_by, placed.similarity, placed.has_words_as_typed) == ("place", 100, True)
+    assert (placed.found_by, placed.similarity, placed.has_all_words_as_typed) == ("place", 100, True)
 
 
 @pytest.mark.parametrize(
@@ -388,7 +394,7 @@ def test_what_is_short_is_looked_for_as_the_whole_word_and_the_other_way_round(t
     made = spelling.build_query_terms(SearchQuery.parse(f"{typed} "), heard)
     assert all(set(group.spellings) & set(listed.split()) for group in made)
     (placed,) = ResultRanker(SearchQuery.parse(f"{typed} ")).rank_candidates([candidate(1, listed)])
-    assert placed.has_words_as_typed
+    assert placed.has_all_words_as_typed
 
 
 def test_what_mostly_means_something_else_is_not_looked_for() -> None:

@@ -11,7 +11,7 @@ NOW = datetime(2026, 3, 31, 23, 59, tzinfo=UTC)
 
 
 def read(number: str = "4242424242424242", expiry: str = "12/30", cvc: str = "123", name: str = "A") -> object:
-    return CardForm(number, expiry, cvc, name).parse_card(NOW)
+    return CardForm(number, expiry, cvc, name).parse_card_or_field_errors(NOW)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_h9_digits_of_any_script_are_read() -> None:
 
 def test_h5_a_card_shows_its_number_in_no_text() -> None:
     typed = CardForm("4242424242424242", "12/30", "123", "A")
-    card = typed.parse_card(NOW)
+    card = typed.parse_card_or_field_errors(NOW)
     assert isinstance(card, Card)
     assert (card.brand, card.last_four) == ("visa", "4242")
     assert "4242424242424242" not in f"{typed!r} {card!r}"

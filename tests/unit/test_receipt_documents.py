@@ -18,7 +18,7 @@ from pypdf.generic import DictionaryObject
 from almoner.giving.checkout.donations.domain import RefundedAmount
 from almoner.giving.checkout.sessions.domain import Benefits
 from almoner.giving.receipts.documents import ReceiptRenderer
-from almoner.giving.receipts.domain import Donee, ReassignedOrganisation, Receipt
+from almoner.giving.receipts.domain import DonationReassignment, Donee, Receipt
 from almoner.giving.receipts.jobs import RECEIPT as RECEIPT_EMAIL
 from almoner.kit.ids import RecordIdCodec
 from almoner.kit.money import Money
@@ -150,7 +150,7 @@ async def test_a_receipt_has_all_facts_and_the_private_link() -> None:
         assert fact in shown
     assert RecordIdCodec(sandbox=True).encode("donation", RECEIPT.donation_id) in shown
     [link] = [note.get_object()["/A"]["/URI"] for note in document.pages[0]["/Annots"]]  # type: ignore[attr-defined]
-    assert link == papers().status_url(RECEIPT)
+    assert link == papers().donation_status_url(RECEIPT)
     assert document.metadata is not None
     assert (document.metadata.title, document.metadata.author) == ("Receipt ACME-000042", "Bright Bank")
 
@@ -258,7 +258,7 @@ async def test_the_label_keeps_away_from_the_amount(language: str) -> None:
 
 @pytest.mark.parametrize("typed", ["http://evil.example/login click here", "www.evil.example", "ada@evil.example"])
 async def test_h11_nothing_that_was_typed_becomes_a_link_in_the_document(typed: str) -> None:
-    donee, passed_on = replace(DONEE, legal_name=typed, address=typed), ReassignedOrganisation(typed, AT)
+    donee, passed_on = replace(DONEE, legal_name=typed, address=typed), DonationReassignment(typed, AT)
     named = replace(RECEIPT, first_name=typed, last_name=typed, issuer=typed, organisation=typed)
     for receipt in (
         named,
@@ -406,6 +406,6 @@ async def test_long_names_go_over_several_lines_and_pages() -> None:
 
 
 async def test_a_value_keeps_its_own_direction() -> None:
-    assert pdf.text_with_direction("12-3456789", document_is_rtl=True) == {"text": "12-3456789", "rtl": False}
-    assert pdf.text_with_direction("(أمينة) A", document_is_rtl=False) == {"text": "(أمينة) A", "rtl": True}
-    assert pdf.text_with_direction("–", document_is_rtl=True) == {"text": "–", "rtl": True}
+    assert pdf.text_and_direction_facts("12-3456789", document_is_rtl=True) == {"text": "12-3456789", "rtl": False}
+    assert pdf.text_and_direction_facts("(أمينة) A", document_is_rtl=False) == {"text": "(أمينة) A", "rtl": True}
+    assert pdf.text_and_direction_facts("–", document_is_rtl=True) == {"text": "–", "rtl": True}

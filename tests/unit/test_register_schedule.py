@@ -97,13 +97,13 @@ def test_settings_tell_what_is_wrong_with_the_schedule(tmp_path: Path) -> None:
     file = tmp_path / "registers.toml"
     given_settings = settings.read_settings(register_schedule=file)
     with pytest.raises(settings.InvalidSettings, match="cannot be read"):
-        sources.parse_register_schedule(given_settings, PUBLIC_ONLY)
+        sources.parse_register_refresh_schedule(given_settings, PUBLIC_ONLY)
     file.write_text("[nobody]\n")
     with pytest.raises(settings.InvalidSettings, match="ALMONER_REGISTER_SCHEDULE"):
-        sources.parse_register_schedule(given_settings, PUBLIC_ONLY)
+        sources.parse_register_refresh_schedule(given_settings, PUBLIC_ONLY)
     file.write_text(GOOD)
-    assert len(sources.parse_register_schedule(given_settings, PUBLIC_ONLY)) == 2
-    assert sources.parse_register_schedule(settings.read_settings(), PUBLIC_ONLY) == ()
+    assert len(sources.parse_register_refresh_schedule(given_settings, PUBLIC_ONLY)) == 2
+    assert sources.parse_register_refresh_schedule(settings.read_settings(), PUBLIC_ONLY) == ()
 
 
 def test_settings_tell_what_is_wrong_with_the_schedule_of_watch_lists(tmp_path: Path) -> None:

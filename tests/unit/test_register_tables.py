@@ -12,7 +12,7 @@ from almoner.adapters.registers_tables import (
     DelimitedTable,
     TableRow,
     build_line_decoder,
-    decode_utf8_or_1252,
+    decode_utf8_or_windows_1252,
     read_lines,
 )
 from almoner.adapters.registers_values import (
@@ -44,7 +44,7 @@ def test_rows_under_their_header() -> None:
 def test_lines_are_utf_8_or_windows_1252_each_by_itself() -> None:
     text = "a,b\n1,é\n".encode() + "2,é “x”\n".encode("cp1252") + b"3,\x81\n"
     assert rows(text) == [["1", "é"], ["2", "é “x”"], ["3", "\x81"]]
-    assert decode_utf8_or_1252(b"plain") == "plain"
+    assert decode_utf8_or_windows_1252(b"plain") == "plain"
     assert build_line_decoder("utf-8")(b"\xff") == "\ufffd"
 
 

@@ -251,7 +251,7 @@ def test_what_no_database_can_hold_is_not_taken() -> None:
 
 def test_more_than_one_factor_is_what_the_token_says_in_these_words() -> None:
     for methods, by_two in ((["pwd", "mfa"], True), ("mfa", True), (["pwd", "otp"], False), (None, False), (7, False)):
-        assert parse_identity_claims(provider(), claims(amr=methods)).multi_factor is by_two
+        assert parse_identity_claims(provider(), claims(amr=methods)).used_multi_factor is by_two
 
 
 def test_who_comes_from_the_provider_proved_it_when_the_token_says_so_or_long_ago() -> None:

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.platform.crypto import Vault
-from almoner.platform.files.signing import DOSSIERS, Signer, has_valid_signature
+from almoner.platform.files.signing import DOSSIERS, DocumentSigner, has_valid_signature
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "verify_document.py"
-SIGNER = Signer(Vault(b"k" * 32), DOSSIERS)
+SIGNER = DocumentSigner(Vault(b"k" * 32), DOSSIERS)
 
 
 def _script() -> ModuleType:
@@ -65,11 +65,11 @@ def test_what_is_added_or_cut_off_is_found(cut: bytes) -> None:
 
 
 def test_another_key_signs_nothing_here() -> None:
-    other = Signer(Vault(b"o" * 32), DOSSIERS)
+    other = DocumentSigner(Vault(b"o" * 32), DOSSIERS)
     document = other.sign(other.blank_signature_block.encode())
     assert not has_valid_signature(document, SIGNER.public)
     assert "key" in VERIFIER.fault_of(document, SIGNER.public)
-    assert Signer(Vault(b"k" * 32), "receipts").public != SIGNER.public
+    assert DocumentSigner(Vault(b"k" * 32), "receipts").public != SIGNER.public
 
 
 def test_what_has_no_place_for_a_signature_is_not_signed() -> None:

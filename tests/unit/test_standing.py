@@ -15,8 +15,8 @@ from almoner.nonprofits.legal_status.domain import (
     SourceReport,
     extract_source_rows,
     find_latest_revocation,
+    legal_status_from_register_listing,
     parse_irs_date,
-    status_of_listed_organisation,
     status_of_us_organisation,
 )
 
@@ -233,7 +233,7 @@ def test_private_foundations_are_no_public_charities() -> None:
 
 def test_other_registers_say_it_themselves() -> None:
     def said(*rows: dict[str, Any], active: bool = True, unverified: bool = False) -> tuple[bool, str, str]:
-        standing = status_of_listed_organisation(SourceReport("ccew", APRIL, rows, active, unverified))
+        standing = legal_status_from_register_listing(SourceReport("ccew", APRIL, rows, active, unverified))
         (reason,) = standing.reasons
         return standing.active, reason.verdict, reason.code
 

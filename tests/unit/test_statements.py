@@ -68,8 +68,8 @@ async def read(made: DonorStatement) -> PdfReader:
 async def test_h11_nothing_that_was_typed_becomes_a_link_in_the_document() -> None:
     typed = "http://evil.example/login click here"
     made = statement(line(2500, organisation=typed), line(2500, moved=True))
-    opened = replace(made.opened_receipt, first_name=typed, last_name=typed)
-    made = replace(made, opened_receipt=opened, issuer=typed, names={OTHER: typed})
+    opened = replace(made.receipt_of_opened_link, first_name=typed, last_name=typed)
+    made = replace(made, receipt_of_opened_link=opened, issuer=typed, names={OTHER: typed})
     assert count_web_links(await written(made)) == 0
 
 

@@ -277,7 +277,7 @@ EVIDENCE = Requirement(
     ("not_listed",),
     *("IRS", "53-0196605"),
 )
-NOT_TO_CORRECT = replace(EVIDENCE, accepted=("registration_certificate",))
+NOT_TO_CORRECT = replace(EVIDENCE, accepted_alternatives=("registration_certificate",))
 MIXED = PendingReview(("not_listed", "insolvent"), LATER)
 CONFIRMATION = Requirement(
     *("agent_verification", "confirmation", "applicant", NOW, NOW + agents_domain.LIFETIME), ("link", "code")
@@ -352,5 +352,5 @@ def test_without_checks_of_people_nothing_is_missing() -> None:
 
 def test_what_will_do_is_named() -> None:
     for one in (EVIDENCE, CONFIRMATION, ASSOCIATION):
-        assert one.accepted
+        assert one.accepted_alternatives
         assert one.message

@@ -21,7 +21,7 @@ from almoner.nonprofits.legal_status.domain import (
     LegalStatus,
     RegistryNumberStatus,
     SourceReport,
-    status_of_listed_organisation,
+    legal_status_from_register_listing,
     status_of_us_organisation,
 )
 from almoner.nonprofits.organisations.domain import Namesake, Organisation, OrganisationSource
@@ -73,7 +73,7 @@ def us(facts: Mapping[str, object] | None = None, **lists: Any) -> RegistryNumbe
 
 def elsewhere(facts: Mapping[str, object], *, unverified: bool = False) -> RegistryNumberStatus:
     reported = SourceReport("x", APRIL, (facts,), is_format_unverified=unverified)
-    return RegistryNumberStatus({"x": reported}, reported, status_of_listed_organisation(reported))
+    return RegistryNumberStatus({"x": reported}, reported, legal_status_from_register_listing(reported))
 
 
 def seen(code: str = "IRS", **members: Any) -> RequestFacts:

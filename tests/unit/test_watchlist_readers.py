@@ -46,7 +46,7 @@ EU_COLUMNS = (
 
 
 def entries(code: str, *paths: Path) -> dict[str, ListedEntity]:
-    return {one.key: one for one in WATCHLIST_SOURCES[code].read(paths) if isinstance(one, ListedEntity)}
+    return {one.key: one for one in WATCHLIST_SOURCES[code].read_entries(paths) if isinstance(one, ListedEntity)}
 
 
 def said(code: str, *paths: Path) -> datetime | None:
@@ -56,7 +56,7 @@ def said(code: str, *paths: Path) -> datetime | None:
 
 
 def bad(code: str, *paths: Path) -> list[RejectedEntry]:
-    return [one for one in WATCHLIST_SOURCES[code].read(paths) if isinstance(one, RejectedEntry)]
+    return [one for one in WATCHLIST_SOURCES[code].read_entries(paths) if isinstance(one, RejectedEntry)]
 
 
 def table(path: Path, columns: list[str], *rows: dict[str, str], delimiter: str = ",", first: str = "") -> Path:
@@ -78,7 +78,7 @@ def test_ofac_tells_weak_aliases_countries_and_numbers_in_its_remarks(tmp_path: 
     )
     (tmp_path / "alt.csv").write_bytes(b'9,1,"fka","OLD FUND","-0- "\r\n9,2,"aka","OTHER FUND","-0- "\r\n\x1a')
     (tmp_path / "add.csv").write_bytes(b'9,1,"1 Street","Tyre","Lebanon","-0- "\r\n\x1a')
-    found = {one.key: one for one in SDN.read(sorted(tmp_path.iterdir())) if isinstance(one, ListedEntity)}
+    found = {one.key: one for one in SDN.read_entries(sorted(tmp_path.iterdir())) if isinstance(one, ListedEntity)}
     assert found["9"].names == (
         ListedName("HARAKAT FUND", "primary"),
         ListedName("OLD FUND", "former"),
@@ -100,7 +100,7 @@ def test_an_undetermined_country_is_that_of_its_place(tmp_path: Path) -> None:
         '1,1,"-0- ","Gaza Strip","undetermined","-0- "\n2,2,"-0- ","Kashmir","undetermined","-0- "\n'
         '3,3,"-0- ","-0- ","undetermined","-0- "\n'
     )
-    found = {one.key: one for one in SDN.read(sorted(tmp_path.iterdir())) if isinstance(one, ListedEntity)}
+    found = {one.key: one for one in SDN.read_entries(sorted(tmp_path.iterdir())) if isinstance(one, ListedEntity)}
     assert [found[key].countries for key in "123"] == [("PSE",), (), ()]
     assert [found[key].addresses for key in "123"] == [
         (ListedAddress("Gaza Strip", "PSE"),),
@@ -241,7 +241,7 @@ def test_letters_with_accents_are_read_in_either_encoding(encoding: str, tmp_pat
     sdn, own = tmp_path / "sdn.csv", tmp_path / "own.csv"
     sdn.write_bytes(f'1,"MU\u00d1OZ \u2013 HIJOS","-0- ","SDGT",{nulls}\n'.encode(encoding))
     own.write_bytes("key,kind,name,category\n1,organisation,MU\u00d1OZ \u2013 HIJOS,warning\n".encode(encoding))
-    (listed,) = (one for one in SDN.read([sdn]) if isinstance(one, ListedEntity))
+    (listed,) = (one for one in SDN.read_entries([sdn]) if isinstance(one, ListedEntity))
     assert listed.names == entries("own", own)["1"].names == (ListedName("MU\u00d1OZ \u2013 HIJOS", "primary"),)
 
 
@@ -274,14 +274,14 @@ def test_a_file_of_one_endless_text_is_refused(tmp_path: Path) -> None:
     """A quotation mark without its pair, and none behind it."""
     (sdn := tmp_path / "sdn.csv").write_text('9,"HARAKAT FUND' + "\n10,FUND" * 20_000)
     with pytest.raises(WatchlistImportRefused, match=r"sdn\.csv cannot be read"):
-        list(SDN.read([sdn]))
+        list(SDN.read_entries([sdn]))
 
 
 def test_a_name_with_an_unquoted_comma_is_no_address(tmp_path: Path) -> None:
     nulls = ",".join(['"-0- "'] * 8)
     (sdn := tmp_path / "sdn.csv").write_text(f'9,"HARAKAT FUND","-0- ","SDGT",{nulls}\n')
     (alt := tmp_path / "alt.csv").write_text('9,1,"fka","OLD FUND","-0- "\n9,2,"aka",OTHER, FUND,"-0- "\n')
-    [misread, read] = SDN.read([sdn, alt])
+    [misread, read] = SDN.read_entries([sdn, alt])
     assert isinstance(misread, RejectedEntry)
     assert (misread.location, misread.key, misread.is_possibly_partial) == ("alt.csv, row 2", "9", True)
     assert isinstance(read, ListedEntity)
@@ -366,7 +366,7 @@ def test_a_finding_tells_all_its_problems_at_once(tmp_path: Path) -> None:
 def test_files_of_something_else_are_refused(code: str, tmp_path: Path) -> None:
     (file := tmp_path / "other.csv").write_text("a,b\n1,2\n")
     with pytest.raises(WatchlistImportRefused):
-        list(WATCHLIST_SOURCES[code].read([file]))
+        list(WATCHLIST_SOURCES[code].read_entries([file]))
 
 
 def test_a_list_that_is_not_known_is_told_those_that_are() -> None:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 
 from almoner.dashboard.member_api_client import Record
-from almoner.dashboard.webhook_pages import find_record
+from almoner.dashboard.webhook_pages import find_record_in_pages
 from almoner.kit.errors import NotFound
 
 
@@ -17,7 +17,7 @@ async def test_no_page_is_read_after_the_one_with_the_endpoint() -> None:
             read.append(name)
             yield [{"id": name}]
 
-    assert await find_record(pages(), "second") == {"id": "second"}
+    assert await find_record_in_pages(pages(), "second") == {"id": "second"}
     assert read == ["first", "second"]
     with pytest.raises(NotFound):
-        await find_record(pages(), "fourth")
+        await find_record_in_pages(pages(), "fourth")

@@ -7,7 +7,7 @@ import pytest
 
 from almoner.kit.time import SystemClock
 from almoner.platform import business_clock
-from almoner.platform.business_clock import BusinessClock, ClockSynchroniser
+from almoner.platform.business_clock import BusinessClock, ClockOffsetSynchroniser
 from almoner.platform.database.transactions import Database
 from almoner.platform.jobs import processes, queue
 from almoner.platform.jobs.background import BackgroundWorker
@@ -69,7 +69,7 @@ async def test_a_move_waits_for_every_live_process_and_for_no_dead_one(ground: G
     async with ground.another() as other_db, asyncio.TaskGroup() as group:
         theirs = TestClock(ground.clock.now())
         other, _ = pulse(ground, other_db)
-        watch = ClockSynchroniser(other_db, theirs, other, ground.telemetry)
+        watch = ClockOffsetSynchroniser(other_db, theirs, other, ground.telemetry)
         await other.record_heartbeat()
         group.create_task(watch.run(stop))
         clock = SandboxClock(BackgroundWorker(ground.db, BackgroundTasks(), ground.telemetry), ground.clock)
@@ -84,10 +84,13 @@ async def test_a_new_process_begins_in_the_moved_time(ground: Ground) -> None:
     )
     clock = TestClock(ground.clock.now() - HOUR)
     mine, _ = pulse(ground, ground.db)
-    await ClockSynchroniser(ground.db, clock, mine, ground.telemetry).apply_stored_offset()
+    await ClockOffsetSynchroniser(ground.db, clock, mine, ground.telemetry).apply_stored_offset()
     assert clock.offset == HOUR
     async with ground.db.read() as tx:
-        assert await processes.count_processes_behind_clock(tx, (await business_clock.read_offset(tx)).version) == 0
+        assert (
+            await processes.count_processes_behind_clock_version(tx, (await business_clock.read_offset(tx)).version)
+            == 0
+        )
 
 
 async def test_the_clock_stops_at_each_due_moment_and_jobs_see_their_own(ground: Ground) -> None:

@@ -241,13 +241,13 @@ def details(here: Ground, export: UUID) -> dict[str, Any]:
     return {"partner": str(here.tenant.partner.id), "export": str(export)}
 
 
-def parts_of(service: Service) -> exports.JobDependencies:
+def parts_of(service: Service) -> exports.ExportJobDependencies:
     """What a worker prepares files with."""
     folder = service.services.settings.documents_url
     assert folder is not None
     blobs = BlobStore(open_storage(folder, Path()), service.db.deployment.vault, service.db.deployment.identity)
     calls = MemberApiClient(service.services.api)
-    return exports.JobDependencies(
+    return exports.ExportJobDependencies(
         RecordListReader(service.db, calls, {API_REQUESTS: ApiRequestSource(service.db)}),
         blobs,
         TranslationCatalogues(),

@@ -379,7 +379,7 @@ async def test_w7_a_crash_between_answer_and_commit_delivers_again_with_equal_by
     async with receiver() as sink:
         subscription = await webhooks.subscribe(api, sink)
         await webhooks.happen(service, tenant)
-        await service.services.background_worker.dispatcher.run_batch()
+        await service.services.background_worker.dispatcher.dispatch_next_events()
         job = await _claimed(service)
         with pytest.raises(asyncio.CancelledError):
             await delivering(service, dying).handlers[job.kind](JobContext(service.db), job)
@@ -410,7 +410,7 @@ async def test_w7_two_workers_with_one_job_record_one_attempt(
     async with receiver(wait_for_both) as sink:
         subscription = await webhooks.subscribe(api, sink)
         await webhooks.happen(service, tenant)
-        await service.services.background_worker.dispatcher.run_batch()
+        await service.services.background_worker.dispatcher.dispatch_next_events()
         job = await _claimed(service)
         deliver = [delivering(service, client).handlers[job.kind] for client in (service.services.outbound, second)]
         results = await asyncio.gather(*(handler(JobContext(service.db), job) for handler in deliver))

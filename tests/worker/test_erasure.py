@@ -277,7 +277,7 @@ SMALL_BATCHES: dict[str, Callable[[Tx, int], Awaitable[int]]] = {
     "agent_verification": agents.expire_overdue_verifications,
     "monetary_donation_verification": verifications.expire_due_verifications,
     "unallocated_payment": suspense.run_due_automatic_actions,
-    "gift_aid_declaration": gift_aid_reminders.remind_donors,
+    "gift_aid_declaration": gift_aid_reminders.remind_donors_of_declarations,
 }
 """Sweeps whose rows stay due after they failed; those of the others are put off, or tried one by one."""
 

@@ -13,7 +13,7 @@ import pytest
 from almoner.kit.events import InternalEvent
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import dispatcher, outbox
-from almoner.platform.events.dispatcher import Dispatcher
+from almoner.platform.events.dispatcher import EventDispatcher
 from almoner.platform.events.outbox import Event, EventReaction
 from almoner.platform.events.reaction_retries import RETRY_REACTION
 from almoner.platform.jobs.background import BackgroundWorker
@@ -46,9 +46,9 @@ async def emit(db: Database, partner: UUID, *, count: int = 1, event_type: str =
 
 
 async def dispatch(ground: Ground, *reactions: EventReaction) -> int:
-    numberer = Dispatcher(ground.db, reactions, ground.telemetry)
+    numberer = EventDispatcher(ground.db, reactions, ground.telemetry)
     dispatched = 0
-    while batch := await numberer.run_batch():
+    while batch := await numberer.dispatch_next_events():
         dispatched += batch
     return dispatched
 
@@ -129,7 +129,7 @@ async def test_p3_sequences_have_no_gap_with_16_writers_and_delayed_commits(
     heard = Heard()
     async with ground.another() as other, asyncio.TaskGroup() as group:
         for db in (ground.db, other):
-            group.create_task(Dispatcher(db, [heard.reaction], ground.telemetry).run(stop))
+            group.create_task(EventDispatcher(db, [heard.reaction], ground.telemetry).run(stop))
         async with asyncio.TaskGroup() as writers:
             for _ in range(16 * rounds):
                 writers.create_task(write(seeds.getrandbits(32)))
@@ -159,7 +159,9 @@ async def test_writers_do_not_wait_for_the_dispatcher(ground: Ground, partner: U
         await leave.wait()
 
     async with asyncio.TaskGroup() as group:
-        group.create_task(Dispatcher(ground.db, [EventReaction("*", slow)], ground.telemetry).run_batch())
+        group.create_task(
+            EventDispatcher(ground.db, [EventReaction("*", slow)], ground.telemetry).dispatch_next_events()
+        )
         await entered.wait()
         async with asyncio.timeout(30):
             await emit(ground.db, partner, count=3)
@@ -177,12 +179,14 @@ async def test_one_dispatcher_at_a_time_for_a_partner(ground: Ground, partner: U
         await leave.wait()
 
     async with asyncio.TaskGroup() as group:
-        first = group.create_task(Dispatcher(ground.db, [EventReaction("*", slow)], ground.telemetry).run_batch())
+        first = group.create_task(
+            EventDispatcher(ground.db, [EventReaction("*", slow)], ground.telemetry).dispatch_next_events()
+        )
         await entered.wait()
         other_partner = uuid4()
         await emit(ground.db, other_partner)
         heard = Heard()
-        assert await Dispatcher(ground.db, [heard.reaction], ground.telemetry).run_batch() == 1
+        assert await EventDispatcher(ground.db, [heard.reaction], ground.telemetry).dispatch_next_events() == 1
         assert [event.partner_id for event in heard.events] == [other_partner]
         leave.set()
     assert first.result() == 1
@@ -207,7 +211,7 @@ async def test_a_failing_reaction_holds_up_no_event_and_is_tried_again_with_its_
     background = BackgroundWorker(
         ground.db, BackgroundTasks(reactions=(EventReaction("*", react), heard.reaction)), ground.telemetry
     )
-    assert await background.dispatcher.run_batch() == 4
+    assert await background.dispatcher.dispatch_next_events() == 4
     assert [event.sequence for event in heard.events if event.partner_id == partner] == [1, 2, 3]
     assert bad not in reacted
     assert len(reacted) == 3
@@ -301,7 +305,7 @@ async def test_a_backlog_of_one_partner_is_numbered_in_the_order_of_writing(grou
 async def test_events_are_numbered_by_the_process_that_wrote_them_or_another(ground: Ground, partner: UUID) -> None:
     heard, stop = Heard(), asyncio.Event()
     async with ground.another() as other, asyncio.TaskGroup() as group:
-        group.create_task(Dispatcher(other, [heard.reaction], ground.telemetry).run(stop))
+        group.create_task(EventDispatcher(other, [heard.reaction], ground.telemetry).run(stop))
         for expected in range(1, 4):
             await emit(ground.db, partner)
             await eventually(lambda n=expected: len(heard.events) == n)  # type: ignore[misc]

@@ -1,6 +1,6 @@
 """Limits are whole with any number of servers: each counts alone and tells the others each second what was used."""
 
-from almoner.platform.jobs.rate_limit_sharing import RateLimitUsageSynchroniser
+from almoner.platform.jobs.rate_limit_sharing import CrossServerRateLimitSynchroniser
 from almoner.platform.ratelimit import RateLimit, RateLimiter
 from tests.worker.conftest import Ground
 
@@ -13,7 +13,9 @@ class Servers:
     def __init__(self, ground: Ground, number: int) -> None:
         ground.clock.stop_wall()
         self.limiters = [RateLimiter() for _ in range(number)]
-        self.sharings = [RateLimitUsageSynchroniser(ground.db, limiter, ground.telemetry) for limiter in self.limiters]
+        self.sharings = [
+            CrossServerRateLimitSynchroniser(ground.db, limiter, ground.telemetry) for limiter in self.limiters
+        ]
         for sharing in self.sharings:
             sharing.set_server_count(number)
         self.ground = ground

@@ -44,7 +44,7 @@ async def test_c4_a_long_rescreen_is_done_by_many_short_jobs(alone: Service, api
     assert {statuses(await shown(api, one))["sanction"] for one in ended} == {None}
     load = await lists.load(listing(2, AQSA))
     screener, stages = Screener(), []
-    await alone.services.background_worker.dispatcher.run_batch()
+    await alone.services.background_worker.dispatcher.dispatch_next_events()
     while found := await taken(alone):
         [progress] = found
         stages.append((progress.stage, progress.after is not None))

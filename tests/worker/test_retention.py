@@ -178,7 +178,7 @@ async def test_v6_who_never_paid_is_forgotten_30_days_after_the_gift_was_cancell
                 await donations.erase_donors_of_cancelled_donations(tx)
             assert [await known(giving) for giving in (never, late, paid)] == [expected, True, True]
         async with service.db.read() as tx:
-            assert await donations.next_erasure_at(tx) is None
+            assert await donations.next_donor_erasure_at(tx) is None
 
 
 async def test_v6_a_sweep_leaves_no_gap_where_an_older_event_was_committed_late(ground: Ground) -> None:

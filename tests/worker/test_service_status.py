@@ -16,7 +16,7 @@ from starlette.routing import Router
 from almoner.access.people.domain import OPERATORS
 from almoner.console import service_status
 from almoner.console.health_facts import load_health_check_results
-from almoner.console.service_status_page import RenderedStatus, StatusPage, StatusRenderer
+from almoner.console.service_status_page import RenderedStatus, StatusPage, StatusPageRenderer
 from almoner.platform.database.connections import ConnectionUnavailable
 from almoner.platform.database.transactions import Database, open_pool
 from almoner.platform.jobs import queue
@@ -24,7 +24,7 @@ from almoner.platform.jobs.processes import Heartbeat
 from almoner.platform.observability import incidents
 from almoner.platform.observability.deployment_checks import CheckResult
 from almoner.platform.observability.incidents import AFFECTED
-from almoner.wiring import build_status_writer
+from almoner.wiring import build_status_page_writer
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
@@ -57,7 +57,7 @@ async def report(service: Service, *affected: str) -> None:
             await incidents.create_incident(tx, "A fault", key, "identified", "We mend it.", "operator")
 
 
-class CountingRenderer(StatusRenderer):
+class CountingRenderer(StatusPageRenderer):
     """Counts how often the status was asked of the database."""
 
     asked = 0
@@ -87,7 +87,7 @@ async def test_the_files_say_how_the_service_does_and_nothing_of_partners(empty_
         async with service.db.write() as tx:
             by = tx.ids.encode(OPERATORS.person_id_type, tx.new_id())
             one = await incidents.create_incident(tx, "A <fault>", "webhooks", "investigating", "We look.", by)
-        await build_status_writer(service.services).write()
+        await build_status_page_writer(service.services).write_files()
         page, found = written(service)
         assert stat.S_IMODE((folder / "status.html").stat().st_mode) == 0o644
         assert sorted(file.name for file in folder.iterdir()) == ["status.html", "status.json"]
@@ -139,14 +139,14 @@ async def test_files_of_others_are_neither_followed_nor_left_behind(
         target, link = tmp_path / "target", folder / f".status.html.{os.getpid()}"
         target.write_text("kept")
         link.symlink_to(target)
-        writer = build_status_writer(service.services)
-        await writer.write()
+        writer = build_status_page_writer(service.services)
+        await writer.write_files()
         assert target.read_text() == "kept"
         link.unlink()
         (folder / "status.html").unlink()
         (folder / "status.html").mkdir()
         with pytest.raises(OSError, match=r"status\.html"):
-            await writer.write()
+            await writer.write_files()
         assert sorted(file.name for file in folder.iterdir()) == ["status.html", "status.json"]
 
 
@@ -162,13 +162,13 @@ async def test_what_another_version_recorded_ends_no_worker(empty_database: Test
         await report(service, "chatbots")
         failed = {**asdict(CheckResult("mail server", "failed", "no answer")), "since": "yesterday"}
         await record_checks(service, [failed])
-        writer, stop = build_status_writer(service.services), asyncio.Event()
-        await writer.write()
+        writer, stop = build_status_page_writer(service.services), asyncio.Event()
+        await writer.write_files()
         page, found = written(service)
         assert "Affected: chatbots." in page
         assert states(found)["emails"] == "outage"
         await record_checks(service, [None])
-        running = asyncio.create_task(writer.run(stop))
+        running = asyncio.create_task(writer.write_files_until_stopped(stop))
         await eventually(lambda: running.done() or any(b"status_failed" in line for line in service.lines))
         stop.set()
         await running

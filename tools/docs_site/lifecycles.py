@@ -113,7 +113,7 @@ def _page() -> Iterator[str]:
         yield f"## {one.name}\n\n{one.text} See [the guide](../guides/{one.guide}).\n"
         yield f"![States: {one.name.lower()}](../{one.image})\n"
         for state in _in_order(one.lifecycle):
-            targets = [f"`{target}`" for target in sorted(one.lifecycle.targets_by_source.get(state, ()))]
+            targets = [f"`{target}`" for target in sorted(one.lifecycle.target_states_by_source_state.get(state, ()))]
             listed = " or ".join(part for part in (", ".join(targets[:-1]), *targets[-1:]) if part)
             yield f"- `{state}`: {f'can change to {listed}' if listed else 'final'}"
         yield ""
@@ -207,7 +207,7 @@ def _rows(lifecycle: Lifecycle) -> list[list[str]]:
     levels = dict.fromkeys(_starts(lifecycle), 0)
 
     def visit(state: str, path: Sequence[str]) -> None:
-        for target in sorted(lifecycle.targets_by_source.get(state, ())):
+        for target in sorted(lifecycle.target_states_by_source_state.get(state, ())):
             if target not in path and levels.get(target, -1) < len(path):
                 levels[target] = len(path)
                 visit(target, (*path, target))
@@ -224,7 +224,7 @@ def _starts(lifecycle: Lifecycle) -> list[str]:
     """States from which, together, every other one is reached; those that lead to most come first."""
     found: list[str] = []
     reached: set[str] = set()
-    while left := [state for state in lifecycle.targets_by_source if state not in reached]:
+    while left := [state for state in lifecycle.target_states_by_source_state if state not in reached]:
         start = max(left, key=lambda state: len(_reached_from(lifecycle, state) - reached))
         found.append(start)
         reached |= _reached_from(lifecycle, start)
@@ -234,7 +234,7 @@ def _starts(lifecycle: Lifecycle) -> list[str]:
 def _reached_from(lifecycle: Lifecycle, state: str) -> set[str]:
     found, waiting = {state}, [state]
     while waiting:
-        new = lifecycle.targets_by_source.get(waiting.pop(), frozenset()) - found
+        new = lifecycle.target_states_by_source_state.get(waiting.pop(), frozenset()) - found
         found |= new
         waiting += new
     return found
@@ -242,5 +242,5 @@ def _reached_from(lifecycle: Lifecycle, state: str) -> set[str]:
 
 def _in_order(lifecycle: Lifecycle) -> list[str]:
     """As they are written down: first those that lead on, then the final ones."""
-    final = sorted({target for _, target in lifecycle.transitions()} - lifecycle.targets_by_source.keys())
-    return [*lifecycle.targets_by_source, *final]
+    final = sorted({target for _, target in lifecycle.transitions()} - lifecycle.target_states_by_source_state.keys())
+    return [*lifecycle.target_states_by_source_state, *final]

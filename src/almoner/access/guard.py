@@ -13,7 +13,7 @@ from almoner.kit.rates import RequestRate
 from almoner.kit.time import Clock
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.caller import Caller, KeyKind, RateLimitState
-from almoner.platform.outbound.addresses import network_of_client
+from almoner.platform.outbound.addresses import client_network_for_rate_limit
 from almoner.platform.ratelimit import RateLimit, RateLimiter
 
 _TRUST_SECONDS = 0.5  # a revoked key stops working within a second everywhere (K4)
@@ -98,14 +98,16 @@ class KeyGuard:
         """
         if secret not in self._wrong:
             wait = self._limiter.seconds_until_allowed(
-                self._limits.invalid_keys, network_of_client(ip_address), real_now.timestamp()
+                self._limits.invalid_keys, client_network_for_rate_limit(ip_address), real_now.timestamp()
             )
             if wait is not None:
                 raise TooManyInvalidKeys(wait)
 
     def _note_wrong(self, secret: str, ip_address: str, real_now: datetime) -> None:
         if secret not in self._wrong:
-            self._limiter.count_call(self._limits.invalid_keys, network_of_client(ip_address), real_now.timestamp())
+            self._limiter.count_call(
+                self._limits.invalid_keys, client_network_for_rate_limit(ip_address), real_now.timestamp()
+            )
             self._wrong[secret] = None
             if len(self._wrong) > _MOST_KEYS:
                 self._wrong.popitem(last=False)
@@ -130,7 +132,7 @@ class KeyGuard:
     def check_rate_limit(self, caller: Caller | None, ip_address: str) -> RateLimitState:
         """Count a call against its limit: by secret key, by publishable key and address, or by address alone."""
         now = self._clock.real_now().timestamp()
-        limits, limiter, network = self._limits, self._limiter, network_of_client(ip_address)
+        limits, limiter, network = self._limits, self._limiter, client_network_for_rate_limit(ip_address)
         if caller is None:
             return limiter.count_call(limits.publishable_per_address, network, now)
         limit = limits.limit_for_key(caller.kind, caller.partner_rate_limit)

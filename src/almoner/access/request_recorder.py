@@ -17,7 +17,7 @@ from almoner.platform.database.transactions import Database
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import RequestLogLine, Telemetry
-from almoner.platform.outbound.addresses import wider_client_network
+from almoner.platform.outbound.addresses import wider_client_network_for_rate_limit
 
 _WRITE_SECONDS: Final = 1.0
 _BATCH: Final = 2_000
@@ -61,7 +61,7 @@ class ApiRequestRecorder:
             )
         )
 
-    async def run(self, stop: asyncio.Event) -> None:
+    async def flush_until_stopped(self, stop: asyncio.Event) -> None:
         """Write buffered requests every second, and once more at shutdown."""
         while not stop.is_set():
             await wait_until_set(stop, _WRITE_SECONDS)
@@ -94,4 +94,4 @@ class ApiRequestRecorder:
 @lru_cache(4096)
 def _cut_network(ip_address: str | None) -> str | None:
     """The /24 or /48 network of an address."""
-    return None if ip_address is None else wider_client_network(ip_address)
+    return None if ip_address is None else wider_client_network_for_rate_limit(ip_address)

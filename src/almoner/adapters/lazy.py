@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-def lazy_proxy(factory: Callable[[], _T], ready_object: object = None) -> _T:
-    """Return a proxy that calls ``factory`` when an attribute is first used that ``ready_object`` does not have."""
-    return cast("_T", _MadeOnFirstUse(factory, ready_object))
+def lazy_proxy(factory: Callable[[], _T], preloaded_attributes: object = None) -> _T:
+    """Return a proxy that calls ``factory`` when an attribute is first used that ``preloaded_attributes`` does not have."""
+    return cast("_T", _MadeOnFirstUse(factory, preloaded_attributes))
 
 
 class _MadeOnFirstUse:

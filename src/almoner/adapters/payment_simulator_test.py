@@ -53,7 +53,7 @@ class TestPaymentSimulator:
         now = self._db.deployment.clock.now()
         typed = CardForm(
             number=card_number, expiry=f"12/{now.year + _GOOD_FOR_YEARS}", cvc="123", name="Simulated donor"
-        ).parse_card(now)
+        ).parse_card_or_field_errors(now)
         if not isinstance(typed, Card):
             raise IncorrectParams("body.card is not the number of a card")
         async with self._db.write() as tx:

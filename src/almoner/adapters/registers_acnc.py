@@ -17,7 +17,7 @@ from almoner.adapters.registers_values import (
     clean_text,
     distinct_other_names,
     drop_empty_facts,
-    fold_name,
+    fold_name_for_comparison,
     format_date,
     format_rejected_row_content,
     parse_websites,
@@ -259,7 +259,9 @@ def _is_organisation_name(text: str, legal: set[str], initials: str) -> bool:
     words = [word.casefold() for word in _WORDS.findall(text)]
     if not words or "@" in text or "://" in text or _ABN_BEFORE.search(text) or "\ufffd" in text:
         return False
-    if fold_name(text) in {fold_name(each) for each in _NO_NAME} or not any(word.isalpha() for word in words):
+    if fold_name_for_comparison(text) in {fold_name_for_comparison(each) for each in _NO_NAME} or not any(
+        word.isalpha() for word in words
+    ):
         return False
     if len(words) == 1:
         return len(words[0]) >= 3 or words[0] in initials

@@ -11,7 +11,7 @@ from almoner.adapters.registers_tables import (
     Decode,
     DelimitedTable,
     build_line_decoder,
-    decode_utf8_or_1252,
+    decode_utf8_or_windows_1252,
     read_lines,
 )
 from almoner.adapters.registers_values import (
@@ -70,7 +70,7 @@ class MappedRegisterReader:
 
 
 def _decoder_of(encoding: str) -> Decode:
-    return decode_utf8_or_1252 if encoding == "utf-8-or-windows-1252" else build_line_decoder(encoding)
+    return decode_utf8_or_windows_1252 if encoding == "utf-8-or-windows-1252" else build_line_decoder(encoding)
 
 
 def _read_csv(

@@ -52,7 +52,7 @@ AS_1252: Final = "almoner_as_1252"
 codecs.register_error(AS_1252, _as_1252)
 
 
-def decode_utf8_or_1252(raw: bytes) -> str:
+def decode_utf8_or_windows_1252(raw: bytes) -> str:
     """Decode a line, as UTF-8 with single bytes in Windows-1252."""
     return raw.decode("utf-8", AS_1252)
 
@@ -100,7 +100,7 @@ class DelimitedTable:
         *,
         delimiter: str = ",",
         quote: str = '"',
-        decode: Decode = decode_utf8_or_1252,
+        decode: Decode = decode_utf8_or_windows_1252,
         number: re.Pattern[str] = _NOTHING,
         place: int = 0,
     ) -> None:

@@ -285,7 +285,7 @@ def two_line_address(lines: Iterable[str]) -> tuple[str | None, str | None]:
     return (stored[0] if stored else None), (", ".join(stored[1:]) or None)
 
 
-def fold_name(name: str) -> str:
+def fold_name_for_comparison(name: str) -> str:
     """A name reduced to letters and digits in one case, for comparison."""
     return _NO_LETTER.sub("", name.casefold())
 
@@ -295,10 +295,10 @@ def distinct_other_names(name: str, other_names: Iterable[str]) -> list[str]:
     written = [tidy for each in other_names if (tidy := " ".join(each.split()))]
     if not written:
         return []
-    seen = {fold_name(name), ""}
+    seen = {fold_name_for_comparison(name), ""}
     stored = []
     for each in written:
-        if (compared := fold_name(each)) not in seen:
+        if (compared := fold_name_for_comparison(each)) not in seen:
             seen.add(compared)
             stored.append(each)
     return stored

@@ -12,7 +12,7 @@ from typing import Final
 from almoner.adapters.watchlist_values import (
     EntityBuilder,
     build_rejected_entry,
-    open_table,
+    open_table_as_text,
     parse_country_code,
     parse_date,
     parse_years,
@@ -47,7 +47,7 @@ class UkSanctionsReader:
     def find_publication_time(self, files: Sequence[Path]) -> datetime | None:
         """The date in the first line: ``Report Date: 08-Oct-2026``."""
         for file in files:
-            with open_table(file) as lines:
+            with open_table_as_text(file) as lines:
                 first = lines.readline().partition("Report Date:")[2].strip(' ",\r\n')
             try:
                 return datetime.strptime(first, "%d-%b-%Y").replace(tzinfo=UTC)
@@ -55,7 +55,7 @@ class UkSanctionsReader:
                 continue
         return None
 
-    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
+    def read_entries(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """Read the entries. Raises WatchlistImportRefused."""
         entries: dict[str, EntityBuilder] = {}
         for file in files:
@@ -107,7 +107,7 @@ class EuSanctionsReader:
                 return datetime(day.year, day.month, day.day, tzinfo=UTC) if day else None
         return None
 
-    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
+    def read_entries(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """Read the entries. Raises WatchlistImportRefused."""
         entries: dict[str, EntityBuilder] = {}
         for file in files:

@@ -13,7 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import open_table, parse_country_code, parse_years, truncate_publisher_note
+from almoner.adapters.watchlist_values import (
+    open_table_as_text,
+    parse_country_code,
+    parse_years,
+    truncate_note_unless_person,
+)
 from almoner.kit.text import clean_text
 from almoner.screening.watchlists.domain import (
     Category,
@@ -64,7 +69,7 @@ class OfacReader:
     category: Category = "sanction"
     is_format_unverified: bool = False
 
-    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
+    def read_entries(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """Read the entries. Raises WatchlistImportRefused."""
         reported = _OfacFileSet()
         for file in files:
@@ -88,7 +93,7 @@ SAMPLE: Final = OfacReader("ofac-sdn-sample", "OFAC SDN, a few hundred organisat
 
 def _sort_rows(file: Path, reported: _OfacFileSet) -> None:
     """Sort the rows of one file by kind."""
-    with open_table(file) as lines:
+    with open_table_as_text(file) as lines:
         table, line, width = csv.reader(lines), 0, 0
         for number, row in enumerate(table, 1):
             lines_of_row, line = table.line_num - line, table.line_num
@@ -154,7 +159,7 @@ def _parse_entity(row: list[str], reported: _OfacFileSet) -> ListedEntity:
         identifiers=tuple(dict.fromkeys(value for value, _ in numbers)),
         birth_years=tuple(dict.fromkeys(_birth_years(remarks))),
         programmes=tuple(one.strip() for one in programmes.split("] [") if one.strip()),
-        note=truncate_publisher_note(kind, "; ".join(remarks)),
+        note=truncate_note_unless_person(kind, "; ".join(remarks)),
     )
 
 

@@ -44,7 +44,7 @@ class OperatorWatchlistReader:
     is_format_unverified = False
     min_entries = 1
 
-    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
+    def read_entries(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """Read the entries. Raises WatchlistImportRefused."""
         for file in files:
             for line, row in read_rows(
@@ -110,7 +110,7 @@ class OpenSanctionsReader:
     is_format_unverified = True
     min_entries = 100
 
-    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
+    def read_entries(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """Read the entries. Raises WatchlistImportRefused."""
         for file in files:
             for line, row in read_rows(file, _TARGETS_NEEDED, list_title=self.title):

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 from defusedxml.ElementTree import ParseError, iterparse
 
-from almoner.adapters.watchlist_values import parse_country_code, parse_years, truncate_publisher_note
+from almoner.adapters.watchlist_values import parse_country_code, parse_years, truncate_note_unless_person
 from almoner.kit.text import clean_line
 from almoner.screening.watchlists.domain import (
     Category,
@@ -50,7 +50,7 @@ class UnSanctionsReader:
                 return _moment(element.get("dateGenerated", ""))
         return None
 
-    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
+    def read_entries(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """Read the entries. Raises WatchlistImportRefused."""
         for file in files:
             for element in _read_elements(file, "end"):
@@ -98,7 +98,7 @@ def _parse_entity(element: Element) -> ListedEntity | RejectedEntry:
         birth_years=tuple(dict.fromkeys(_birth_years(element))),
         programmes=tuple(filter(None, [_text(element, "UN_LIST_TYPE")])),
         listed_on=_day(_text(element, "LISTED_ON")),
-        note=truncate_publisher_note(kind, _text(element, "COMMENTS1")),
+        note=truncate_note_unless_person(kind, _text(element, "COMMENTS1")),
     )
 
 

@@ -53,7 +53,7 @@ class DeniedPersonsReader:
     is_format_unverified = False
     min_entries = 200
 
-    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
+    def read_entries(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """Read the entries. Raises WatchlistImportRefused."""
         entries: dict[str, EntityBuilder] = {}
         for file in files:
@@ -79,7 +79,7 @@ class ConsolidatedScreeningReader:
     is_format_unverified = False
     min_entries = 5_000
 
-    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
+    def read_entries(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """Read the entries. Raises WatchlistImportRefused."""
         for file in files:
             for line, row in read_rows(file, _SCREENING, list_title=self.title):

@@ -116,7 +116,7 @@ def parse_date(text: str) -> date | None:
     return None
 
 
-def open_table(file: Path) -> TextIO:
+def open_table_as_text(file: Path) -> TextIO:
     """Open a table in UTF-8. What is not UTF-8 is read as UTF-16 or Windows-1252, as spreadsheets save it."""
     with file.open("rb") as raw:
         mark = raw.read(len(codecs.BOM_UTF16_LE))
@@ -143,7 +143,7 @@ def read_rows(
     ``lines_before_header``: lines before the header. ``is_from_spreadsheet``: the delimiter is a spreadsheet's, and the
     names of columns, which are in lower case, may be in any case.
     """
-    with open_table(file) as opened:
+    with open_table_as_text(file) as opened:
         passed, lines = lines_before_header, iter(opened)
         for _ in range(lines_before_header):
             next(lines, None)
@@ -201,7 +201,7 @@ def _hides_rows(cells: Sequence[str], header: Sequence[str], required_columns: S
     return any("\n" in cell for cell, name in zip(cells, header, strict=True) if name in required_columns)
 
 
-def truncate_publisher_note(kind: Kind, text: str) -> str | None:
+def truncate_note_unless_person(kind: Kind, text: str) -> str | None:
     """The publisher's remarks about an entry; None for a person, of whom only what identifies them is stored."""
     return None if kind == "person" else text[:_LONGEST_NOTE].strip() or None
 
@@ -242,5 +242,5 @@ class EntityBuilder:
             programmes=tuple(dict.fromkeys(filter(None, self.programmes))),
             listed_on=self.listed_on,
             category=category,
-            note=truncate_publisher_note(self.kind, self.note),
+            note=truncate_note_unless_person(self.kind, self.note),
         )

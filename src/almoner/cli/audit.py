@@ -20,7 +20,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
 from almoner.platform.audit import verification as audit_verification
-from almoner.platform.audit.chain import ChainBuilder
+from almoner.platform.audit.chain import AuditChainBuilder
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.audit.verification import ChainVerification
 from almoner.platform.database.transactions import Database, Tx
@@ -106,7 +106,7 @@ async def _proved(db: Database, scope: UUID, folder: Path | None, *, started_at:
     def report(entries: int) -> None:
         line.show(f"{name}: {entries:,} entries, {entries / max(time.monotonic() - started, 0.001):,.0f} per second")
 
-    proof = await audit_verification.verify_chain(db, scope, folder, report, fail_if_missing=started_at)
+    proof = await audit_verification.verify_chain(db, scope, folder, report, fail_if_chain_missing=started_at)
     line.clear()
     seen = f"{proof.entry_count:,} entries, {proof.signed_head_count:,} signed heads, head {proof.head_hash.hex()[:16]}"
     waiting = f", {proof.unchained_entry_count:,} waiting" if proof.unchained_entry_count else ""
@@ -141,7 +141,7 @@ async def list_entries(
 @database_command
 async def print_public_key(database: Database) -> str:
     """Print the public key (PEM) for verifying the log."""
-    public = audit_heads.signing_key(database.deployment.vault).public_key()
+    public = audit_heads.audit_head_signing_key(database.deployment.vault).public_key()
     return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode().removesuffix("\n")
 
 
@@ -154,8 +154,8 @@ async def sign_entries(database: Database) -> str:
     ALMONER_AUDIT_HEADS. A background worker also signs and exports the heads every five minutes.
     """
     folder = settings.read_settings().audit_heads_folder
-    chainer = ChainBuilder(database, Telemetry())
-    while await chainer.run_batch():
+    chainer = AuditChainBuilder(database, Telemetry())
+    while await chainer.chain_next_entries():
         pass
     async with database.write() as tx:
         while await audit_heads.sign_heads_of_grown_chains(tx):

@@ -113,7 +113,10 @@ async def list_lines(
     """List unmatched statement lines, oldest first."""
     return Table(
         ("line", "account", "age", "booked", "amount", "counterparty", "text", "status", "reason"),
-        [_row(tx, one) for one in await bank_statements.list_lines(tx, limit, any_status=every)],
+        [
+            _row(tx, one)
+            for one in await bank_statements.list_oldest_open_or_newest_lines(tx, limit, newest_of_any_status=every)
+        ],
     )
 
 

@@ -22,7 +22,7 @@ from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import Approval, ApprovedDecision, InvalidOperatorToken
 from almoner.access.people.domain import OperatorRole, Person
-from almoner.cli.database import Body, declare_command, run_with_database
+from almoner.cli.database import Body, build_typer_command, run_with_database
 from almoner.cli.tables import Output
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
@@ -94,7 +94,7 @@ def operator_command(role: OperatorRole, *, audit_action: str | None = None) -> 
 
             return run_with_database(inside)
 
-        return declare_command(wraps(body)(audited), 2, run)
+        return build_typer_command(wraps(body)(audited), 2, run)
 
     return declare
 
@@ -112,7 +112,7 @@ def administrator_command(function: Body) -> Callable[..., None]:
 
         return run_with_database(inside)
 
-    return declare_command(function, 2, run)
+    return build_typer_command(function, 2, run)
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ import typer
 
 from almoner import deployment_probes, migrations, providers, settings, sources
 from almoner.cli import failures, local, outputs
-from almoner.cli.database import run_with_copy_detection
+from almoner.cli.database import run_with_database_copy_check
 from almoner.kit.time import SystemClock
 from almoner.nonprofits.registers import checks as registers_checks
 from almoner.platform.business_clock import BusinessClock
@@ -43,7 +43,7 @@ def check(
     deletes it, but changes nothing else. The exit status is 1 if a check fails.
     """
     given = settings.read_settings()
-    with local.settings_with_local_services(given) as complete:
+    with local.settings_with_embedded_database(given) as complete:
         results = asyncio.run(_all(complete, mail_to))
     results += _data_results(results)
     if as_json:
@@ -117,9 +117,9 @@ def _unusable_files(given: Settings, clock: BusinessClock) -> list[str]:
     receivers = settings.build_deployment(given, clock).outbound_address_policy
     for read in (
         lambda: providers.load_bank_accounts_by_currency(given),
-        lambda: providers.giving_link_disclosures(given),
-        lambda: sources.parse_register_schedule(given, receivers),
-        lambda: sources.parse_watchlist_schedule(given, receivers),
+        lambda: providers.load_giving_link_disclosures(given),
+        lambda: sources.parse_register_refresh_schedule(given, receivers),
+        lambda: sources.parse_watchlist_refresh_schedule(given, receivers),
     ):
         try:
             read()
@@ -184,7 +184,7 @@ def _data_results(results: list[CheckResult]) -> list[CheckResult]:
     ) -> tuple[selfcheck.SelfcheckOutcome, str]:
         return await selfcheck.run_selfcheck(database, _DATA), found.verdict
 
-    outcome, verdict = run_with_copy_detection(run_data_checks)
+    outcome, verdict = run_with_database_copy_check(run_data_checks)
     copies = []
     if verdict not in LIVE_VERDICTS:
         copies = [CheckResult("deployment", "warning", f"this database is treated as a copy: {verdict}", _COPY_ADVICE)]

@@ -20,7 +20,7 @@ from almoner.kit.ids import new_id
 from almoner.kit.time import SystemClock
 from almoner.platform.http import errors
 from almoner.platform.http.edge import format_request_id
-from almoner.platform.outbound.addresses import network_of_client, parse_client_address
+from almoner.platform.outbound.addresses import client_network_for_rate_limit, parse_client_address
 
 _MOST_CONNECTIONS: Final = 10_000
 _VERSIONS: Final = frozenset({"1.0", "1.1"})
@@ -32,10 +32,10 @@ _UNREAD_BYTES: Final = 16 * 1024  # of a response; the rest waits
 REST_SECONDS: Final = 75.0  # seconds between a response and the next request
 
 
-def find_header_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
+def find_header_violation(http_version: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
     """The RFC 9112 rule that the request headers violate, or None."""
-    if version not in _VERSIONS:
-        return f"HTTP/{version} is not supported; use HTTP/1.1"
+    if http_version not in _VERSIONS:
+        return f"HTTP/{http_version} is not supported; use HTTP/1.1"
     names = [name for name, _ in headers]
     if names.count(b"host") > 1:
         return "the request has more than one Host header"
@@ -44,10 +44,10 @@ def find_header_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) 
         for name, value in headers:
             if name == b"transfer-encoding":
                 coding += b"," + value if coding else value
-        if coding and (version == "1.0" or coding.strip().lower() != b"chunked"):
+        if coding and (http_version == "1.0" or coding.strip().lower() != b"chunked"):
             return "the only supported Transfer-Encoding is chunked, in HTTP/1.1"
     if b"host" not in names:
-        return None if version == "1.0" else "the request has no Host header"
+        return None if http_version == "1.0" else "the request has no Host header"
     if _is_host(headers[names.index(b"host")][1]):
         return None
     return "the Host header is not a valid host name or address"
@@ -94,7 +94,7 @@ class OpenConnections:
 
     def try_add(self, protocol: "ConnectionLimitedHttpProtocol") -> bool:
         """Add a new connection. Returns False if the limit is reached."""
-        near = network_of_client(protocol.client_ip)
+        near = client_network_for_rate_limit(protocol.client_ip)
         peer = self._peers.get(near, {})
         if len(peer) >= self.limits.max_connections_per_address and not self._trusted(protocol.client_ip):
             room = self._end_idle(peer) or self._end_slowest(peer)
@@ -110,7 +110,7 @@ class OpenConnections:
 
     def remove(self, protocol: "ConnectionLimitedHttpProtocol") -> None:
         """Remove a closed connection. Does nothing if the connection was never added."""
-        near = network_of_client(protocol.client_ip)
+        near = client_network_for_rate_limit(protocol.client_ip)
         peer = self._peers.get(near, {})
         if protocol in peer:
             del peer[protocol]

@@ -35,7 +35,9 @@ _JSON: Final = inspect.Parameter(
 )
 
 
-def declare_command(function: Body, supplied_argument_count: int, run: Callable[[Body], Output]) -> Callable[..., None]:
+def build_typer_command(
+    function: Body, supplied_argument_count: int, run: Callable[[Body], Output]
+) -> Callable[..., None]:
     """Build a Typer command from ``function``.
 
     ``run`` supplies the first ``supplied_argument_count`` arguments of ``function``. The result is printed after
@@ -55,12 +57,12 @@ def declare_command(function: Body, supplied_argument_count: int, run: Callable[
 
 def database_command(function: Body) -> Callable[..., None]:
     """Declare a command ``body(database, ...)`` that opens its own transactions."""
-    return declare_command(function, 1, run_with_database)
+    return build_typer_command(function, 1, run_with_database)
 
 
 def transaction_command(function: Body) -> Callable[..., None]:
     """Declare a command ``body(tx, ...)`` that runs in one transaction."""
-    return declare_command(function, 1, run_in_transaction)
+    return build_typer_command(function, 1, run_in_transaction)
 
 
 def run_with_database(function: Callable[[Database], Awaitable[Result]]) -> Result:
@@ -72,12 +74,12 @@ def run_with_database(function: Callable[[Database], Awaitable[Result]]) -> Resu
     async def inside(database: Database, _: DatabaseCopyCheckResult) -> Result:
         return await function(database)
 
-    return run_with_copy_detection(inside)
+    return run_with_database_copy_check(inside)
 
 
-def run_with_copy_detection(function: Callable[[Database, DatabaseCopyCheckResult], Awaitable[Result]]) -> Result:
+def run_with_database_copy_check(function: Callable[[Database, DatabaseCopyCheckResult], Awaitable[Result]]) -> Result:
     """Like ``run_with_database``, but also passes to the function whether the database is a restored copy."""
-    with local.settings_with_local_services(settings.read_settings()) as complete:
+    with local.settings_with_embedded_database(settings.read_settings()) as complete:
         return asyncio.run(run_with_open_database(complete, function))
 
 

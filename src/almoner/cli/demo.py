@@ -24,12 +24,12 @@ _CURRENCIES = {SECOND: ("GBP",)}
 _FIRST_SCOPES = frozenset({"*", "sandbox_clock"})
 
 
-def read_sandbox_file(file: Path) -> dict[str, Any]:
+def read_sandbox_json(file: Path) -> dict[str, Any]:
     """Read the sandbox.json file that an earlier start wrote."""
     return dict(json.loads(file.read_text())) if file.exists() else {}
 
 
-async def build_sandbox_content(db: Database, existing_content: Mapping[str, Any]) -> dict[str, Any]:
+async def build_sandbox_json(db: Database, existing_content: Mapping[str, Any]) -> dict[str, Any]:
     """Build the content of sandbox.json. Existing keys are kept if they still work; the others are created again."""
     async with db.write() as tx:
         accounts = {account.name: account for account in reversed(await partners.list_accounts(tx))}

@@ -166,7 +166,7 @@ async def show(
     anonymously.
     """
     if csv_file is not None:
-        outputs.ensure_new_file(csv_file)
+        outputs.ensure_output_file_absent(csv_file)
     async with database.read() as tx:
         with _explain_unknown_disbursement(disbursement):
             found = await disbursements.get(tx, ALL_PARTNERS, parse_id(tx, "disbursement", disbursement))
@@ -176,9 +176,9 @@ async def show(
             outputs.create_file(csv_file) as opened,
             io.TextIOWrapper(opened, encoding="utf-8-sig", newline="") as text,
         ):
-            written = await disbursements_flows.write_remittance_advice(database, found.id, text)
+            written = await disbursements_flows.write_remittance_advice_csv(database, found.id, text)
         return [fields, f"Wrote {_counted(written, 'donation')} to {csv_file}."]
-    rows = await disbursements_flows.preview_remittance_advice(database, found.id, _SHOWN)
+    rows = await disbursements_flows.list_first_remittance_advice_rows(database, found.id, _SHOWN)
     parts: list[Part] = [fields, Table(disbursements_flows.COLUMN_TITLES, rows)]
     if found.donation_count > _SHOWN:
         parts.append(f"and {found.donation_count - _SHOWN:,} more. Use --csv FILE to write all donations to a file.")
@@ -223,7 +223,7 @@ async def write_remittance(
     The statement lists the donations, the deductions and the total. Anonymous donors are not named. Generating the
     statement again produces an identical document.
     """
-    outputs.ensure_new_file(pdf)
+    outputs.ensure_output_file_absent(pdf)
     papers = remittances.RemittanceRenderer(database.deployment)
     spoken = _check_language(papers, language)
     payout_id = _id(database, disbursement)
@@ -286,7 +286,7 @@ async def confirm(
         if isinstance(stated, str):
             return stated
         confirmed = await disbursements.confirm_paid(tx, payout_id, stated)
-        people = 2 if stated and stated.second_confirmation else 1
+        people = 2 if stated and stated.second_operator_and_note else 1
         await officer.record_audit_entry(
             tx, confirmed.partner_id, "disbursement.confirmed", disbursement, people=people
         )
@@ -307,7 +307,7 @@ async def _payment_confirmation(
     needed = await payment_files.get_confirmation_requirement(tx, payout_id, _own_accounts())
     if needed.required_operator_count == 0:
         return None
-    held, seen, alone = needed.disbursement, needed.fingerprint, needed.single_approval_limit_minor
+    held, seen, alone = needed.disbursement, needed.fingerprint, needed.single_operator_limit_minor
     if needed.required_operator_count == 1:
         return DisbursementConfirmation(officer.id, alone, note)
     if not note:

@@ -89,11 +89,13 @@ async def draft_claim(
             tx, DEPLOYMENT, "gift_aid_claim.drafted", claim_id, donations=count, charity=organisation
         )
         parts += [f"claim  {claim_id}", _sums(created.claim)]
-    if created.expired_count:
-        parts.append(f"{created.expired_count:,} donations are past HMRC's deadline and can no longer be claimed.")
-    if created.waiting_count:
+    if created.expired_donation_count:
         parts.append(
-            f"At least {created.waiting_count:,} donations must wait for the next claim, because this claim is full."
+            f"{created.expired_donation_count:,} donations are past HMRC's deadline and can no longer be claimed."
+        )
+    if created.deferred_donation_count:
+        parts.append(
+            f"At least {created.deferred_donation_count:,} donations must wait for the next claim, because this claim is full."
         )
     return parts
 
@@ -183,7 +185,7 @@ async def export_schedule(
     The file has the same columns as HMRC's schedule spreadsheet and includes donors' names.
     """
     if out is not None:
-        outputs.ensure_new_file(out)
+        outputs.ensure_output_file_absent(out)
     async with operator_transaction(database, "finance") as (tx, officer):
         schedule = await _explain_unknown_claim(
             claim, gift_aid_claims.render_schedule_csv(tx, parse_id(tx, _TYPE, claim))

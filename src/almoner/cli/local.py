@@ -101,7 +101,7 @@ def ensure_folders(settings: Settings, process_role: Role) -> None:
 
 
 @contextmanager
-def settings_with_local_services(settings: Settings) -> Iterator[Settings]:
+def settings_with_embedded_database(settings: Settings) -> Iterator[Settings]:
     """Add the secrets that the sandbox generates to the settings.
 
     In production, the settings are returned unchanged. If no database URL is set, the embedded PostgreSQL server runs

@@ -168,7 +168,7 @@ async def reset_second_factor(tx: Tx, caller: CommandCaller, partner: PartnerId,
     Before you run this command, follow the steps in docs/runbooks/lost-second-factor.md.
     """
     scope = await get_partner(tx, partner)
-    person, link = await members.reset_second_factor(
+    person, link = await members.reset_credentials_and_reinvite(
         tx, scope, caller.audit_context, await get_member_id(tx, scope, member)
     )
     if link:

@@ -12,7 +12,7 @@ def migrate() -> None:
     You can run this command repeatedly and while the service is running. To connect as the owner of the tables, set
     ALMONER_OWNER_DATABASE_URL. Without this setting, the command uses ALMONER_DATABASE_URL.
     """
-    with local.settings_with_local_services(settings.read_settings()) as complete:
+    with local.settings_with_embedded_database(settings.read_settings()) as complete:
         try:
             state = migrations.migrate(complete.owner_dsn, report=lambda step: typer.echo(f"applied {step}"))
         except Exception as error:

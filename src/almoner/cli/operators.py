@@ -184,7 +184,7 @@ async def reset_second_factor(tx: Tx, caller: CommandCaller, operator: OperatorI
 
     Before you run this command, follow the steps in docs/runbooks/lost-second-factor.md.
     """
-    person = await operators.reset_second_factor(tx, caller.audit_context, await _id(tx, operator))
+    person = await operators.reset_credentials_and_reinvite(tx, caller.audit_context, await _id(tx, operator))
     return _operator_message(
         tx, person, "can sign in again with the link that we emailed. All sessions and tokens have ended"
     )

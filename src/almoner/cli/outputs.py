@@ -25,7 +25,7 @@ def echo(text: str, *, error: bool = False) -> None:
     typer.echo("".join(printed), nl=False, err=error)
 
 
-def ensure_new_file(path: Path) -> None:
+def ensure_output_file_absent(path: Path) -> None:
     """Check that the output file does not exist yet, before the command does anything. Raises BadParameter."""
     if path.exists():
         raise typer.BadParameter(f"{path} already exists: choose another file")

@@ -24,7 +24,7 @@ from almoner.giving.disbursing.payee_bank_accounts.domain import (
     PayeeAccount,
     PayeeAccountError,
     PayeeStatus,
-    list_transliterated_texts,
+    list_fields_with_entered_and_sent_text,
 )
 from almoner.kit.errors import NotFound
 from almoner.kit.text import sanitise_for_terminal
@@ -100,7 +100,7 @@ async def _row(tx: Tx, one: PayeeAccount) -> list[object]:
         tx.ids.encode(_TYPE, one.id),
         organisation.effective_display_name,
         *facts,
-        iso_timestamp(one.proposal_record.at),
+        iso_timestamp(one.proposal.at),
     ]
 
 
@@ -130,9 +130,9 @@ async def show(tx: Tx, account: AccountId) -> Output:
         ["also used by", ", ".join(tx.ids.encode("organisation", other) for other in others) or None],
     ]
     by = await build_display_name_lookup(
-        tx, [look.by for look in (one.proposal_record, one.first_review, one.second_review) if look] + [one.refused_by]
+        tx, [look.by for look in (one.proposal, one.first_review, one.second_review) if look] + [one.refused_by]
     )
-    looks = [("proposed", one.proposal_record), ("approved", one.first_review), ("approved", one.second_review)]
+    looks = [("proposed", one.proposal), ("approved", one.first_review), ("approved", one.second_review)]
     rows: list[list[object]] = [[iso_timestamp(look.at), what, by(look.by), look.note] for what, look in looks if look]
     if one.refused_by:
         rows.append([None, "rejected", by(one.refused_by), one.refused_note])
@@ -209,15 +209,13 @@ async def approve(
     The `bank_details` check of the nonprofit's verifications then succeeds.
     """
     one = await _find(tx, account)
-    await ensure_independent_operator(
-        tx, caller, one.proposal_record.by, one.first_review.by if one.first_review else None
-    )
+    await ensure_independent_operator(tx, caller, one.proposal.by, one.first_review.by if one.first_review else None)
     seen = await payee_bank_accounts.approve(
         tx, one.id, entered_account_number=number, note=note.strip(), approved_by=caller.id
     )
     await _record(tx, caller, "payee_bank_account.approved", seen)
     waits = " (1 of 2: another finance operator must also approve the account)" if seen.status == "proposed" else ""
-    changed = list_transliterated_texts(seen.holder, seen.address)
+    changed = list_fields_with_entered_and_sent_text(seen.holder, seen.address)
     return [
         f"{account} is {_SHOWN[seen.status]}{waits}.",
         *(f"For the bank, the {name} is transliterated as {sent}." for name, _, sent in changed),

@@ -114,7 +114,7 @@ async def create(
     ):
         parts.append(f"Left out: {more:,} more")
     if created.file is None:
-        return [*parts, f"No disbursements are due in {own.single_release_limit.currency}."]
+        return [*parts, f"No disbursements are due in {own.single_operator_release_limit.currency}."]
     who = "another finance operator must release it" if created.file.requires_second_approval else "release it"
     return [
         *parts,
@@ -190,7 +190,7 @@ async def release(database: Database, file: FileId, out: Out) -> list[str]:
 
     If the total is above the limit for one person, the operator who created the payment file cannot release it.
     """
-    outputs.ensure_new_file(out)
+    outputs.ensure_output_file_absent(out)
     async with operator_transaction(database, "finance") as (tx, officer):
         made = await _find(tx, file)
         if made.requires_second_approval:
@@ -219,7 +219,7 @@ async def export(
     ] = "",
 ) -> str:
     """Write an identical copy of a released payment file."""
-    outputs.ensure_new_file(out)
+    outputs.ensure_output_file_absent(out)
     async with operator_transaction(database, "finance") as (tx, officer):
         found = await _find(tx, file)
         reason = note.strip()

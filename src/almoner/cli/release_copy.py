@@ -7,7 +7,7 @@ import typer
 from almoner import settings
 from almoner.backends import build_storage
 from almoner.cli.caller import MACHINE
-from almoner.cli.database import run_with_copy_detection
+from almoner.cli.database import run_with_database_copy_check
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database import copy_detection
@@ -56,7 +56,7 @@ def release_copy(
             )
         return f"Released as deployment {claim.id}. Running processes start work within seconds."
 
-    typer.echo(run_with_copy_detection(release))
+    typer.echo(run_with_database_copy_check(release))
 
 
 def _explanation_lines(found: DatabaseCopyCheckResult, due: int) -> list[str]:

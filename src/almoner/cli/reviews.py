@@ -155,7 +155,7 @@ async def _facts_of(tx: Tx, officer: CommandCaller, looked: ReviewDetails) -> li
             ["open since", f"{iso_timestamp(waits.requested_at)} ({_age(tx.now - waits.requested_at)})"],
             ["reasons", ", ".join(waits.reasons)],
             ["claimed by", f"{holder} until {_clock(looked.claimed_until)}"],
-            ["rejection reasons", ", ".join(REVIEW_HANDLERS[subject.kind].reason_codes)],
+            ["rejection reasons", ", ".join(REVIEW_HANDLERS[subject.kind].rejection_reason_codes)],
         ]
     return rows
 
@@ -222,10 +222,10 @@ async def request_evidence(
     with _there(subject):
         handler = REVIEW_HANDLERS[kind]
         if evidence is None:
-            offered = await evidence_requests.list_requestable_evidence(tx, kind, subject_id)
+            offered = await evidence_requests.list_requestable_evidence_codes(tx, kind, subject_id)
             await reviews.load_review_details(tx, handler, subject_id)  # raises if there is no such case
             return Table(("evidence",), [[one] for one in offered])
-        count, waiting = await evidence_requests.count_applicants_to_ask(tx, kind, subject_id)
+        count, waiting = await evidence_requests.count_applicants_to_ask_and_waiting(tx, kind, subject_id)
         asked = await evidence_requests.request_evidence(tx, handler, kind, subject_id, evidence, caller.id)
     await caller.record_audit_entry(tx, asked.partner_id, "review.evidence_requested", subject, evidence=evidence)
     if count < waiting:

@@ -18,7 +18,7 @@ from almoner.cli import demo, local, logs, outputs, registers, watchlists
 from almoner.cli.allocation import limit_memory_arenas
 from almoner.cli.database import run_with_open_database
 from almoner.cli.serve import create_stop_and_skip_drain_events, open_server_sockets, prepare_settings, run_process
-from almoner.cli.terminal import exit_with_reason
+from almoner.cli.terminal import exit_with_error_message
 from almoner.platform.database.copy_detection import DatabaseCopyCheckResult
 from almoner.platform.database.transactions import Database, advisory_lock
 from almoner.platform.observability.log_lines import LogLineWriter
@@ -67,7 +67,7 @@ def run() -> None:
             ]
         )
     sockets, provider_sockets = open_server_sockets(given)
-    with local.settings_with_local_services(given) as complete:
+    with local.settings_with_embedded_database(given) as complete:
         _prepare_apart(given, complete, file := given.data_dir.resolve() / "sandbox.json")
         log = given.data_dir.resolve() / "almoner.log"
         with logs.LogFile(log) as log_file:
@@ -91,7 +91,7 @@ def _prepare_apart(settings: Settings, complete: Settings, file: Path) -> None:
 
 
 def _prepare(settings: Settings, complete: Settings, file: Path) -> None:
-    with exit_with_reason():
+    with exit_with_error_message():
         if settings.database_url is not None:
             asyncio.run(_ensure_app_role(complete.owner_dsn))
         migrations.migrate(complete.owner_dsn, report=lambda step: typer.echo(f"database: applied {step}"))
@@ -102,7 +102,7 @@ async def _prepare_content(complete: Settings, file: Path, db: Database, _: Data
     async with advisory_lock(complete.dsn, "almoner run"):
         await registers.load_sample_registers(db)
         await watchlists.load_sample_watchlist(db)
-        local.write_private_json(file, await demo.build_sandbox_content(db, demo.read_sandbox_file(file)))
+        local.write_private_json(file, await demo.build_sandbox_json(db, demo.read_sandbox_json(file)))
 
 
 async def _ensure_app_role(owner_dsn: str) -> None:
@@ -140,7 +140,7 @@ async def _live(
             group.create_task(local.keep_embedded_database_running(settings, stop))
             group.create_task(run_process(services, "server and worker", stop, sockets, provider_sockets))
             await _until_ready(services, stop)
-            _show_banner(services, demo.read_sandbox_file(file), file, log, time.monotonic() - start)
+            _show_banner(services, demo.read_sandbox_json(file), file, log, time.monotonic() - start)
     finally:
         await services.close()
 

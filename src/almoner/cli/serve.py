@@ -130,7 +130,7 @@ async def serve_application(
 class ServerSockets(NamedTuple):
     """The listening sockets of the service and of the test payment provider."""
 
-    service: list[socket.socket]
+    application: list[socket.socket]
     test_provider: list[socket.socket]
 
 
@@ -168,7 +168,7 @@ def serve() -> None:
     limit_memory_arenas()
     given = prepare_settings("server")
     sockets, provider_sockets = open_server_sockets(given)
-    with local.settings_with_local_services(given) as complete:
+    with local.settings_with_embedded_database(given) as complete:
         uvloop.run(_serve(given, complete, sockets, provider_sockets))
 
 
@@ -236,7 +236,7 @@ def run_worker() -> None:
     if given.worker_port is not None:
         own = {"error_purpose": " (ALMONER_WORKER_PORT)", "port_setting_name": "ALMONER_WORKER_PORT"}
         sockets = inherited_sockets() or open_listening_sockets(given.host, given.worker_port, **own)
-    with local.settings_with_local_services(given) as complete:
+    with local.settings_with_embedded_database(given) as complete:
         uvloop.run(_work(given, complete, sockets))
 
 

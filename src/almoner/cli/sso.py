@@ -97,7 +97,7 @@ async def test_provider(database: Database, partner: PartnerId) -> Output:
         scope = await get_partner(tx, partner)
     outbound = OutboundClient(database.deployment.outbound_address_policy, identity=database.deployment.identity)
     try:
-        found = await OidcFlow(database, outbound).fetch_metadata(scope)
+        found = await OidcFlow(database, outbound).fetch_provider_metadata(scope)
     except SsoRefused as refused:
         return ErrorOutput(f"{refused.text} {refused.reported or ''}".strip())
     finally:

@@ -186,12 +186,12 @@ def main() -> None:
     _refuse_unreadable_arguments()
     outputs.escape_unencodable_characters()
     outputs.detect_full_disk_on_stdout()
-    with exit_with_reason():
+    with exit_with_error_message():
         commands()
 
 
 @contextmanager
-def exit_with_reason() -> Iterator[None]:
+def exit_with_error_message() -> Iterator[None]:
     """Exit the process with its exit status. If a command has failed, print the reason on one line."""
     try:
         try:

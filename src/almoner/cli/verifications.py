@@ -281,15 +281,15 @@ async def clear_flag(tx: Tx, caller: CommandCaller, flag: FlagId, note: Note) ->
 async def _decision_rows(tx: Tx, history: list[RecordedDecision]) -> list[list[object]]:
     """A table of decisions. If two reviewers made a decision, each reviewer has a row."""
     by = await build_display_name_lookup(
-        tx, [who for one in history for who in (one.grounds.decided_by, one.grounds.second_by)]
+        tx, [who for one in history for who in (one.grounds.decided_by, one.grounds.second_decided_by)]
     )
     rows: list[list[object]] = []
     for one in history:
         rows.append(
             [iso_timestamp(one.decided_at), one.decision, one.reason, by(one.grounds.decided_by), one.grounds.note]
         )
-        if one.grounds.second_by:
-            rows.append([None, None, None, by(one.grounds.second_by), one.grounds.second_note])
+        if one.grounds.second_decided_by:
+            rows.append([None, None, None, by(one.grounds.second_decided_by), one.grounds.second_note])
     return rows
 
 

@@ -69,14 +69,14 @@ class ConsoleServices:
     """
 
     blobs: BlobStore
-    intake: UploadIntake
+    upload_intake: UploadIntake
     scanner: MalwareScanner | None
     outbound: OutboundClient
-    rules: DisbursementRules
+    disbursement_rules: DisbursementRules
     own_accounts: Mapping[str, OwnAccount] | None
     review_handlers: Mapping[Kind, ReviewHandler]
-    dossiers: Mapping[str, DossierLoader]
-    preview_emails: Callable[..., Awaitable[DecisionEmailPreviews]]
+    dossier_loaders_by_id_type: Mapping[str, DossierLoader]
+    preview_decision_emails: Callable[..., Awaitable[DecisionEmailPreviews]]
     register_sources: Sequence[str]
     watchlist_sources: Sequence[str]
     rate_limits: RateLimits

@@ -46,11 +46,11 @@ class OrganisationActivityPages:
     def routes(self, action_pages: ActionPages) -> list[Route]:
         """Starlette routes."""
         return [
-            self._context.route(PATH, self.show, *sorted(DATA_READERS), methods=["GET"]),
+            self._context.route(PATH, self.show_tagging_runs, *sorted(DATA_READERS), methods=["GET"]),
             *action_pages.routes(self._apply()),
         ]
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_tagging_runs(self, visitor: SignedInRequest) -> Response:
         """Show the latest runs of the tagging rules, and suggest sub-tags for the entered description."""
         async with self._context.db.read() as tx:
             runs = await service.list_retagging_runs(tx, _RUNS)

@@ -56,9 +56,7 @@ class OrganisationActions:
                 *(self._brand(), self._clear_brand(), self._publish(), self._contact()),
                 *(self._refuse_giving_links(), self._allow_giving_links()),
             ),
-            self._context.route(
-                f"{ORGANISATIONS}/{{id}}/logo", self.upload_logo_page, *sorted(ADMINISTRATORS), upload=LOGO
-            ),
+            self._context.route(f"{ORGANISATIONS}/{{id}}/logo", self.upload_logo, *sorted(ADMINISTRATORS), upload=LOGO),
         ]
 
     def _brand(self) -> ConsoleAction:
@@ -289,7 +287,7 @@ class OrganisationActions:
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, action, own)
         return f"{organisation_path(tx, organisation_id)}?done={action.rpartition('.')[2]}"
 
-    async def upload_logo_page(self, visitor: SignedInRequest) -> Response:
+    async def upload_logo(self, visitor: SignedInRequest) -> Response:
         """Upload a logo."""
         async with self._context.db.read() as tx:
             one = await self._organisation(tx, visitor)
@@ -304,7 +302,12 @@ class OrganisationActions:
 
         side = branding_domain.LOGO_SIDE
         return await handle_logo_upload(
-            self._context, visitor, store, longest_side=side, return_path=back, return_label=one.effective_display_name
+            self._context,
+            visitor,
+            store,
+            max_side_pixels=side,
+            return_path=back,
+            return_label=one.effective_display_name,
         )
 
     async def _branded(self, tx: Tx, visitor: SignedInRequest, organisation_id: UUID, *, cleared: bool) -> str:

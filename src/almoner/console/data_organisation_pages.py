@@ -13,7 +13,7 @@ from almoner.console.actions import ActionLink
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS, DATA_READERS, REVIEWERS
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
-from almoner.console.money_records import RecordPage, RecordTable, show_record
+from almoner.console.money_records import RecordPage, RecordTable, render_record_page
 from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.activities.domain import SUB_TAGS
@@ -107,7 +107,9 @@ class OrganisationPages:
         """The Starlette routes. Routes with fixed paths come before routes with an ID."""
         return [
             *ListRouteBuilder(self._context).routes(self._unpublished, self._list),
-            self._context.route(f"{ORGANISATIONS}/{{id}}", self.show, *sorted(DATA_READERS), methods=["GET"]),
+            self._context.route(
+                f"{ORGANISATIONS}/{{id}}", self.show_organisation, *sorted(DATA_READERS), methods=["GET"]
+            ),
         ]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -155,7 +157,7 @@ class OrganisationPages:
             ]
             return ListPage(rows, tx.ids.encode(ID, shown[-1].id) if len(found) > query.limit else None)
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_organisation(self, visitor: SignedInRequest) -> Response:
         """Show an organisation. The URL of a merged record redirects to the main record."""
         organisation_id = self._context.parse_id(ID, visitor.path.rpartition("/")[2])
         async with self._context.db.snapshot() as tx:
@@ -180,7 +182,7 @@ class OrganisationPages:
                 tables=await _tables(tx, found),
                 notices=await _notices(tx, found),
             )
-        return await show_record(self._context, visitor, page, _DONE.get(visitor.query.get("done", ""), ""))
+        return await render_record_page(self._context, visitor, page, _DONE.get(visitor.query.get("done", ""), ""))
 
     async def _facts(self, tx: Tx, visitor: SignedInRequest, one: Organisation) -> list[LabelledValue]:
         home = visitor.portal.home

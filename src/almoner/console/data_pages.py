@@ -15,7 +15,7 @@ from almoner.console.data_organisation_actions import OrganisationActions
 from almoner.console.data_organisation_pages import OrganisationPages
 from almoner.console.data_register_actions import RegisterActions
 from almoner.console.data_register_pages import LOADS, REGISTERS, RegisterPages
-from almoner.console.data_upload_pages import UploadPages
+from almoner.console.data_upload_pages import ImportUploadPages
 from almoner.console.data_watchlist_pages import WatchlistPages
 from almoner.console.data_watchlist_search import WatchlistSearchPage
 from almoner.console.links import ADMINISTRATORS
@@ -64,7 +64,7 @@ def routes(context: ConsoleContext) -> list[Route]:
     lists, actions = ListRouteBuilder(context), ActionPages(context)
     return [
         *actions.routes(*RegisterActions(context).actions()),
-        *UploadPages(context).routes(),
+        *ImportUploadPages(context).routes(),
         *RegisterPages(context).routes(lists),
         *WatchlistSearchPage(context).routes(),
         *WatchlistPages(context).routes(actions),

@@ -62,7 +62,7 @@ class RegisterPages:
         return [
             context.route(REGISTERS, self.list_registers, *roles, methods=["GET"]),
             *list_route_builder.routes(declared),
-            context.route(f"{LOADS}/{{id}}", self.show, *roles, methods=["GET"]),
+            context.route(f"{LOADS}/{{id}}", self.show_import, *roles, methods=["GET"]),
         ]
 
     async def list_registers(self, visitor: SignedInRequest) -> Response:
@@ -95,7 +95,7 @@ class RegisterPages:
         counts = (one.rows, one.added, one.changed, one.removed, one.quarantined)
         return ListRow(f"{LOADS}/{text}", (text, one.source, one.status, *moments, *counts))
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_import(self, visitor: SignedInRequest) -> Response:
         """Show an import: its counts, the reasons for a quarantine, and the rows and values that could not be read."""
         load_id = self._context.parse_id_from_path(visitor, _ID)
         async with self._context.db.snapshot() as tx:

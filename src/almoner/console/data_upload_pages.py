@@ -18,7 +18,7 @@ from almoner.console.context import ConsoleContext
 from almoner.console.data_register_pages import LOADS
 from almoner.console.data_watchlist_pages import PATH as WATCHLISTS
 from almoner.console.links import ADMINISTRATORS
-from almoner.console.money_records import RecordPage, label_timestamp, show_record
+from almoner.console.money_records import RecordPage, label_timestamp, render_record_page
 from almoner.kit.errors import NotFound, Problem
 from almoner.nonprofits.registers import jobs as registers_jobs
 from almoner.nonprofits.registers import service as registers
@@ -54,7 +54,7 @@ class _Imports:
     enqueue: Callable[[Tx, UUID], Awaitable[None]]
 
 
-class UploadPages:
+class ImportUploadPages:
     """The pages."""
 
     def __init__(self, context: ConsoleContext) -> None:
@@ -190,7 +190,7 @@ class UploadPages:
                     self._facts(visitor, imports, upload, names.get(upload.uploaded_by, upload.uploaded_by)),
                     notices=notices,
                 )
-            return await show_record(self._context, visitor, page)
+            return await render_record_page(self._context, visitor, page)
 
         return show
 

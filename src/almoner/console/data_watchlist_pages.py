@@ -35,7 +35,7 @@ class WatchlistPages:
         return [
             context.route(PATH, self.list_watchlists, *roles, methods=["GET"]),
             *action_pages.routes(self._refresh_action(), self._retire_action()),
-            context.route(f"{PATH}/{{code}}", self.show, *roles, methods=["GET"]),
+            context.route(f"{PATH}/{{code}}", self.show_watchlist, *roles, methods=["GET"]),
         ]
 
     async def list_watchlists(self, visitor: SignedInRequest) -> Response:
@@ -43,7 +43,7 @@ class WatchlistPages:
         async with self._context.db.snapshot() as tx:
             versions = await watchlists.list_current_versions(tx)
             refused = await watchlists.list_latest_refused_imports(tx)
-            refreshes = {one.list: one for one in await watchlists.list_refreshes(tx)}
+            refreshes = {one.list: one for one in await watchlists.list_refresh_states(tx)}
             now = tx.now
         started = visitor.query.get("done") == "started"
         return await self._context.render_console_page(
@@ -57,12 +57,12 @@ class WatchlistPages:
             started=started,
         )
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_watchlist(self, visitor: SignedInRequest) -> Response:
         """Show a watchlist and its latest imports."""
         async with self._context.db.snapshot() as tx:
             version = await _version(tx, visitor.path.rpartition("/")[2])
             is_late = version.is_stale(tx.now)
-            refresh = next((one for one in await watchlists.list_refreshes(tx) if one.list == version.code), None)
+            refresh = next((one for one in await watchlists.list_refresh_states(tx) if one.list == version.code), None)
             loads = await watchlists.list_imports(tx, version.code, _LOADS)
         return await self._context.render_console_page(
             visitor,

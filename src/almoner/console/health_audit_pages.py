@@ -66,7 +66,7 @@ class AuditPages:
         return [
             *list_route_builder.routes(declared),
             *action_pages.routes(self._prove_action()),
-            context.route(f"{PATH}/{{scope}}/{{id}}", self.show, *roles, methods=["GET"]),
+            context.route(f"{PATH}/{{scope}}/{{id}}", self.show_entry, *roles, methods=["GET"]),
             context.route(f"{CHAINS}/{{scope}}", self.show_audit_chain, *roles, methods=["GET"]),
             context.route(CHAINS, self.redirect_to_deployment_audit_chain, *roles, methods=["GET"]),
         ]
@@ -103,7 +103,7 @@ class AuditPages:
         ]
         return ListPage(rows, str(found[query.limit - 1].id) if len(found) > query.limit else None)
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_entry(self, visitor: SignedInRequest) -> Response:
         """Show one audit log entry with its details."""
         name, entry_id = visitor.path.removeprefix(f"{OPERATORS_HOME}{PATH}/").split("/")
         async with self._context.db.read() as tx:

@@ -54,7 +54,7 @@ class UndeliveredEmailPages:
         return [
             *list_route_builder.routes(declared),
             *action_pages.routes(self._resend_action()),
-            self._context.route(f"{PATH}/{{id}}", self.show, *sorted(ADMINISTRATORS), methods=["GET"]),
+            self._context.route(f"{PATH}/{{id}}", self.show_email, *sorted(ADMINISTRATORS), methods=["GET"]),
         ]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -81,7 +81,7 @@ class UndeliveredEmailPages:
         answer = "rejected" if one.was_rejected else "no_answer"
         return ListRow(f"{PATH}/{text}", (text, one.created_at, one.kind, one.recipient, answer, one.reason))
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_email(self, visitor: SignedInRequest) -> Response:
         """Show one undelivered email, with its recipient and the response of the mail server."""
         email_id = self._context.parse_id_from_path(visitor, _ID)
         async with self._context.db.read() as tx:

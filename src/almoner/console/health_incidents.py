@@ -66,7 +66,7 @@ class IncidentPages:
         return [
             *list_route_builder.routes(declared),
             *action_pages.routes(self._create_action(), self._update_action(), self._resolve_action()),
-            self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"]),
+            self._context.route(f"{PATH}/{{id}}", self.show_incident, *sorted(EVERYBODY), methods=["GET"]),
         ]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -90,7 +90,7 @@ class IncidentPages:
         more = len(found) > query.limit
         return ListPage(rows, self._context.format_id(ID, found[query.limit - 1].id) if more else None)
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_incident(self, visitor: SignedInRequest) -> Response:
         """Show an incident and its updates."""
         incident_id = self._context.parse_id_from_path(visitor, ID)
         async with self._context.db.read() as tx:

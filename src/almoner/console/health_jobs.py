@@ -47,7 +47,7 @@ class FailedJobPages:
         return [
             *list_route_builder.routes(declared),
             *action_pages.routes(self._retry_kind_action(), self._retry_action(), self._drop_action()),
-            self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"]),
+            self._context.route(f"{PATH}/{{id}}", self.show_failed_job, *sorted(EVERYBODY), methods=["GET"]),
         ]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -67,7 +67,7 @@ class FailedJobPages:
         total = sum(counts.values()) if kind is None else counts.get(kind, 0)
         return ListPage(rows, str(found[query.limit - 1].id) if more else None, total)
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_failed_job(self, visitor: SignedInRequest) -> Response:
         """Show a failed job, with its input and the reason for the failure."""
         async with self._context.db.read() as tx:
             job = await _job(tx, visitor.path.rpartition("/")[2])

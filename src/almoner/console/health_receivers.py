@@ -49,7 +49,7 @@ class WebhookReceiverPages:
             filters=[Filter("status", "choice", tuple(_STATUSES), label_member="Status")],
             sort_order_description="oldest subscription first",
         )
-        page = self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"])
+        page = self._context.route(f"{PATH}/{{id}}", self.show_endpoint, *sorted(EVERYBODY), methods=["GET"])
         return [*list_route_builder.routes(declared), page]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -76,7 +76,7 @@ class WebhookReceiverPages:
         since = one.health.failing_since
         return ListRow(f"{PATH}/{text}", (text, one.partner_name, one.url, status, since, waiting, oldest))
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_endpoint(self, visitor: SignedInRequest) -> Response:
         """Show a failing or suspended webhook endpoint: when it started to fail, and what happens next."""
         receiver_id = self._context.parse_id_from_path(visitor, _ID)
         async with self._context.db.read() as tx:

@@ -21,7 +21,7 @@ async def handle_logo_upload(
     visitor: SignedInRequest,
     save_logo: Callable[[Image], Awaitable[str]],
     *,
-    longest_side: int,
+    max_side_pixels: int,
     return_path: str,
     return_label: str,
 ) -> Response:
@@ -36,7 +36,7 @@ async def handle_logo_upload(
         problems = {"file": "Choose an image of at most 5 MB."}
     elif visitor.form and uploaded is not None:
         try:
-            checked = await context.services.intake.reencode_image(uploaded.content, longest_side)
+            checked = await context.services.upload_intake.reencode_image(uploaded.content, max_side_pixels)
             with checked.content:
                 logo = read_checked_image(checked)
             return redirect_to(visitor.portal.home + await save_logo(logo))

@@ -30,7 +30,7 @@ from almoner.console.money_records import (
     parse_cursor,
     parse_filter_choice,
     parse_filter_id,
-    show_record,
+    render_record_page,
 )
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import PaymentFileError
@@ -239,7 +239,7 @@ class DisbursementPages:
             context.route(f"{_PATH}/run", self.run_disbursements, *FINANCE, requires_reauthentication=True),
             *DownloadPages(context).routes(remittance),
             *ActionPages(context).routes(*self._kind.declare_actions(context)),
-            context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
+            context.route(f"{_PATH}/{{id}}", self.show_disbursement, *FINANCE, methods=["GET"]),
         ]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -268,7 +268,7 @@ class DisbursementPages:
         )
         return ListRow(self._kind.page_path(tx, one), (*values, one.sent_at, one.paid_at, tx.ids.encode(_TYPE, one.id)))
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_disbursement(self, visitor: SignedInRequest) -> Response:
         """Show a disbursement, with its payment file and the first of its donations."""
         async with self._context.db.read() as tx:
             one = await self._kind.get_from_url(self._context, tx, visitor)
@@ -293,7 +293,7 @@ class DisbursementPages:
                 tables=[_donations_table(tx, one, found)],
                 downloads=downloads,
             )
-        return await show_record(self._context, visitor, page, self._kind.success_message(visitor))
+        return await render_record_page(self._context, visitor, page, self._kind.success_message(visitor))
 
     async def _about_confirmation(self, tx: Tx, one: Disbursement) -> Sequence[str]:
         needed = await payment_files.get_confirmation_requirement(tx, one.id, self._context.services.own_accounts or {})
@@ -322,7 +322,7 @@ class DisbursementPages:
         name, note, alone = (
             tx.ids.encode(_TYPE, one.id),
             entered_values["note"] or None,
-            needed.single_approval_limit_minor,
+            needed.single_operator_limit_minor,
         )
         stated = DisbursementConfirmation(officer.id, alone, note) if needed.required_operator_count == 1 else None
         if needed.required_operator_count == 2:
@@ -338,7 +338,7 @@ class DisbursementPages:
                 return FIRST
             stated = DisbursementConfirmation(agreed.decided_by, alone, agreed.note, agreed.second_approval)
         confirmed = await disbursements.confirm_paid(tx, one.id, stated)
-        people = 2 if stated and stated.second_confirmation else 1
+        people = 2 if stated and stated.second_operator_and_note else 1
         await officer.record_audit_entry(tx, confirmed.partner_id, "disbursement.confirmed", name, people=people)
         return None
 
@@ -352,7 +352,7 @@ class DisbursementPages:
             one.organisation_id,
             note=entered_values["note"],
             decided_by=officer.id,
-            rules=self._context.services.rules,
+            rules=self._context.services.disbursement_rules,
         )
         of = scope.id if isinstance(scope, Partner) else DEPLOYMENT
         await officer.record_audit_entry(
@@ -414,7 +414,7 @@ class DisbursementPages:
                 )
 
             ran = await disbursements_flows.run_disbursements(
-                self._context.db, self._context.services.rules, on_finished=record
+                self._context.db, self._context.services.disbursement_rules, on_finished=record
             )
             if not ran.refused_disbursements and not ran.sent_totals_by_currency:
                 return redirect_to(f"{visitor.portal.home}{_PATH}/run?done=nothing")

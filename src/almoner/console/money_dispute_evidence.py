@@ -372,7 +372,7 @@ class DisputeEvidencePages:
         async with self._context.db.read() as tx:
             await evidence_service.ensure_can_add_file(tx, dispute.id, kind)
         await self._scan(uploaded)
-        async with self._context.services.intake.receive_file(None, uploaded, _FILE) as stored:
+        async with self._context.services.upload_intake.receive_file(None, uploaded, _FILE) as stored:
             assert isinstance(stored, StoredFile), "it is declared as stored"
             async with self._context.db.write() as tx:
                 name, sha256 = _file_name(uploaded), stored.sha256.hex()

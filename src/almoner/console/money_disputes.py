@@ -31,7 +31,7 @@ from almoner.console.money_records import (
     label_timestamp,
     parse_cursor,
     parse_filter_choice,
-    show_record,
+    render_record_page,
 )
 from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
 from almoner.giving.accounting.disputes import service as disputes
@@ -163,7 +163,7 @@ class DisputePages:
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
-        self._kind = _kind(context.services.rules)
+        self._kind = _kind(context.services.disbursement_rules)
         self._list = ConsoleList(
             path=_PATH,
             title="Disputes",
@@ -190,7 +190,7 @@ class DisputePages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         actions = ActionPages(self._context).routes(*self._kind.declare_actions(self._context))
-        record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
+        record = self._context.route(f"{_PATH}/{{id}}", self.show_dispute, *FINANCE, methods=["GET"])
         evidence = DisputeEvidencePages(self._context).routes()
         return [*ListRouteBuilder(self._context).routes(self._list), *evidence, *actions, record]
 
@@ -220,7 +220,7 @@ class DisputePages:
             ]
             return build_list_page(tx, _TYPE, rows, query.limit, total)
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_dispute(self, visitor: SignedInRequest) -> Response:
         """Show a dispute, and who absorbs the loss."""
         async with self._context.db.read() as tx:
             one = await self._kind.get_from_url(self._context, tx, visitor)
@@ -254,6 +254,6 @@ class DisputePages:
                 actions=[*list_evidence_actions(tx, one, evidence), *self._kind.list_available_actions(tx, one)],
                 tables=[build_evidence_table(tx, evidence, names)] if evidence.files else [],
             )
-        return await show_record(
+        return await render_record_page(
             self._context, visitor, page, evidence_success_message(visitor) or self._kind.success_message(visitor)
         )

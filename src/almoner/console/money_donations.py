@@ -105,7 +105,7 @@ class DonationActions:
                 ground=ground,
                 reason=entered_values["note"],
                 reassigned_by=officer.id,
-                rules=self._context.services.rules,
+                rules=self._context.services.disbursement_rules,
             )
         except UnknownOrganisation:
             raise IncorrectParams(_NO_ORGANISATION) from None

@@ -24,7 +24,7 @@ from almoner.console.money_records import (
     build_fixed_explanation,
     build_operator_name_lookup,
     parse_cursor,
-    show_record,
+    render_record_page,
 )
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Donee, DoneeError
@@ -167,7 +167,7 @@ class ReceiptDoneePages:
         return [
             *ListRouteBuilder(context).routes(self._list),
             *ActionPages(context).routes(propose, *_KIND.declare_actions(context)),
-            context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
+            context.route(f"{_PATH}/{{id}}", self.show_donee, *FINANCE, methods=["GET"]),
         ]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -192,7 +192,7 @@ class ReceiptDoneePages:
             ]
             return ListPage(rows, tx.ids.encode(_TYPE, shown[-1].id) if len(found) > len(shown) else None)
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_donee(self, visitor: SignedInRequest) -> Response:
         """Show a donee. Its EIN is hidden until it is approved."""
         async with self._context.db.read() as tx:
             one = await _KIND.get_from_url(self._context, tx, visitor)
@@ -222,7 +222,7 @@ class ReceiptDoneePages:
                 actions=_KIND.list_available_actions(tx, one, me),
                 notices=await _KIND.describe_actions_reserved_for_others(tx, one, me),
             )
-        return await show_record(self._context, visitor, page, _KIND.success_message(visitor))
+        return await render_record_page(self._context, visitor, page, _KIND.success_message(visitor))
 
     async def _propose(self, tx: Tx, visitor: SignedInRequest, entered_values: Mapping[str, str]) -> str:
         officer = ActingOperator(self._context, visitor)

@@ -28,7 +28,7 @@ from almoner.console.money_records import (
     load_organisation_names_by_id,
     parse_cursor,
     parse_filter_choice,
-    show_record,
+    render_record_page,
 )
 from almoner.console.money_uploads import BANK_FILE, upload_problem_message, uploaded_bytes
 from almoner.giving.banking.payment_files import flows as payment_files_flows
@@ -56,7 +56,7 @@ async def _facts(_tx: Tx, file: PaymentFile) -> Sequence[LabelledValue]:
         label_amount("Amount", file.total),
         LabelledValue("Payments", f"{file.payment_count:,}"),
         LabelledValue("Execution date", file.execution_date.isoformat()),
-        label_amount("Limit for one person", file.single_release_limit),
+        label_amount("Limit for one person", file.single_operator_release_limit),
         LabelledValue("Two people required", file.requires_second_approval, "yes_no"),
         LabelledValue("Message ID", file.message_id),
         LabelledValue("SHA-256", file.sha256.hex()),
@@ -211,7 +211,7 @@ class PaymentFilePages:
             ),
             *DownloadPages(context).routes(download),
             *ActionPages(context).routes(self._new(), *_KIND.declare_actions(context)),
-            context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
+            context.route(f"{_PATH}/{{id}}", self.show_payment_file, *FINANCE, methods=["GET"]),
         ]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -244,7 +244,7 @@ class PaymentFilePages:
             ]
             return build_list_page(tx, _TYPE, rows, query.limit, total)
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_payment_file(self, visitor: SignedInRequest) -> Response:
         """Show a payment file: its payments, the transliterated names, and the bank's status reports."""
         async with self._context.db.read() as tx:
             file, me = await _KIND.get_from_url(self._context, tx, visitor), self._context.operator_id(visitor)
@@ -263,7 +263,9 @@ class PaymentFilePages:
                 if file.status == "released"
                 else [],
             )
-        return await show_record(self._context, visitor, page, _KIND.success_message(visitor) or _message(visitor))
+        return await render_record_page(
+            self._context, visitor, page, _KIND.success_message(visitor) or _message(visitor)
+        )
 
     async def _steps(self, tx: Tx, file: PaymentFile) -> list[TimelineStep]:
         reports = await payment_files.list_status_reports(tx, file.id)

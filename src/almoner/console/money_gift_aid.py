@@ -41,7 +41,7 @@ from almoner.console.money_records import (
     parse_entered_amount,
     parse_filter_choice,
     parse_filter_id,
-    show_record,
+    render_record_page,
 )
 from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
@@ -265,7 +265,7 @@ class GiftAidClaimPages:
             *ListRouteBuilder(context).routes(self._adjustments, self._list),
             *DownloadPages(context).routes(schedule),
             *ActionPages(context).routes(draft, *_KIND.declare_actions(context)),
-            context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
+            context.route(f"{_PATH}/{{id}}", self.show_claim, *FINANCE, methods=["GET"]),
         ]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -307,7 +307,7 @@ class GiftAidClaimPages:
                 [(one.created_at, one.id, _adjustment_row(tx, one)) for one in found], query.limit
             )
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_claim(self, visitor: SignedInRequest) -> Response:
         """Show a claim, and those of its donations that have changed since the claim was drafted."""
         async with self._context.db.read() as tx:
             claim = await _KIND.get_from_url(self._context, tx, visitor)
@@ -349,7 +349,7 @@ class GiftAidClaimPages:
                 downloads=[(f"{here}/schedule", "HMRC's schedule (CSV)")],
                 notices=[_left_out_message(visitor)] if _left_out_message(visitor) else [],
             )
-        return await show_record(self._context, visitor, page, _KIND.success_message(visitor))
+        return await render_record_page(self._context, visitor, page, _KIND.success_message(visitor))
 
     async def _describe_draft(self, _tx: Tx, _visitor: SignedInRequest) -> ActionPage:
         return ActionPage(
@@ -420,7 +420,7 @@ class GiftAidClaimPages:
             charity=entered_values["charity"],
         )
         excluded = len(created.excluded_donations)
-        return f"{_PATH}/{claim_id}?left={excluded}&expired={created.expired_count}&waiting={created.waiting_count}"
+        return f"{_PATH}/{claim_id}?left={excluded}&expired={created.expired_donation_count}&waiting={created.deferred_donation_count}"
 
     async def _about_schedule(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         claim = await _KIND.get_from_url(self._context, tx, visitor)
@@ -454,7 +454,7 @@ async def build_excluded_donations_table(
 
     ``limit``: how many of the charity's unclaimed donations are checked.
     """
-    found, has_others = await gift_aid_claims.list_excluded_donations(tx, claim, limit)
+    found, has_others = await gift_aid_claims.list_excluded_donations_and_has_more(tx, claim, limit)
     rows = [
         ListRow("", (tx.ids.encode("donation", one.donation_id), capitalise(one.problems_text)))
         for one in found[:_SHOWN]

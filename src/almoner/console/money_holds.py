@@ -44,7 +44,7 @@ _NOTE: Final = ActionField(
 )
 
 
-class HoldPages:
+class DisbursementHoldPages:
     """Pages about holds on disbursements."""
 
     def __init__(self, context: ConsoleContext) -> None:
@@ -176,7 +176,7 @@ class HoldPages:
             organisation_id,
             note=agreed.note,
             decided_by=agreed.decided_by,
-            rules=self._context.services.rules,
+            rules=self._context.services.disbursement_rules,
             second_operator_and_note=agreed.second_approval,
         )
         await officer.record_audit_entry(tx, of, "disbursements.released", organisation, people=agreed.approver_count)

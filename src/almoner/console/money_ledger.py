@@ -15,7 +15,7 @@ from almoner.console import store
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import SignedAmount
-from almoner.console.money_ledger_accounts import NONPROFIT_KINDS, NonprofitAccountPages
+from almoner.console.money_ledger_accounts import NONPROFIT_KINDS, NonprofitLedgerAccountPages
 from almoner.console.money_ledger_accounts import PATH as NONPROFIT_ACCOUNTS
 from almoner.console.money_records import ActingOperator, load_organisation_names_by_id
 from almoner.giving.accounting.ledger import service as ledger
@@ -81,7 +81,7 @@ class LedgerPages:
         return [
             context.route(_PATH, self.show_trial_balance, *FINANCE, methods=["GET"]),
             context.route(f"{_PATH}/account", self.show_account, *FINANCE, methods=["GET"]),
-            *NonprofitAccountPages(context).routes(),
+            *NonprofitLedgerAccountPages(context).routes(),
             context.route(f"{_PATH}/transfers", self.search_transfers, *FINANCE, methods=["GET"]),
             context.route(f"{_PATH}/export", self.export_transfers, *FINANCE, requires_reauthentication=True),
         ]
@@ -162,7 +162,7 @@ class LedgerPages:
         problem = ""
         if asked:
             async with self._context.db.read() as tx:
-                owners = await store.find_ledger_transfer_owner_ids(tx, asked)
+                owners = await store.find_ledger_transfer_source_ids(tx, asked)
                 found = await ledger.list_transfers_caused_by(tx, owners) if owners else []
                 names = await self._names(tx, found)
             lines = [self._line(one, names, None) for one in found]
@@ -236,7 +236,7 @@ class LedgerPages:
                         str(one.id),
                         iso_timestamp(one.posted_at),
                         one.kind.value,
-                        str(one.owner_id),
+                        str(one.source_record_id),
                         self._key(one.debit),
                         self._key(one.credit),
                         _decimal(one.amount_minor, one.currency),
@@ -264,7 +264,7 @@ class LedgerPages:
         amount = f"{_decimal(one.amount_minor, one.currency):f} {one.currency}"
         day = self._context.db.deployment.date_in_issuer_time_zone(one.posted_at)
         return (
-            f'{day} * "{humanise_field_name(one.kind.value)}" ^{one.owner_id}\n'
+            f'{day} * "{humanise_field_name(one.kind.value)}" ^{one.source_record_id}\n'
             f'  transfer: "{one.id}"\n  {debit}  {amount}\n  {credit}  -{amount}\n\n'
         )
 
@@ -301,7 +301,7 @@ class LedgerPages:
 
     def _owner(self, one: PostedTransfer) -> str:
         id_type = _OWNER_TYPES.get(one.kind)
-        return self._context.format_id(id_type, one.owner_id) if id_type else str(one.owner_id)
+        return self._context.format_id(id_type, one.source_record_id) if id_type else str(one.source_record_id)
 
 
 _OWNER_TYPES: Final = {

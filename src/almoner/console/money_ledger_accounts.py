@@ -33,7 +33,7 @@ _WORDS: Final = {
 }
 
 
-class NonprofitAccountPages:
+class NonprofitLedgerAccountPages:
     """The list."""
 
     def __init__(self, context: ConsoleContext) -> None:

@@ -28,7 +28,7 @@ from almoner.console.money_records import (
     donor_name,
     parse_cursor,
     parse_filter_choice,
-    show_record,
+    render_record_page,
 )
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
@@ -245,7 +245,7 @@ class BankStatementLinePages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         actions = ActionPages(self._context).routes(*_KIND.declare_actions(self._context))
-        record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
+        record = self._context.route(f"{_PATH}/{{id}}", self.show_line, *FINANCE, methods=["GET"])
         return [*ListRouteBuilder(self._context).routes(self._list), *actions, record]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -258,18 +258,18 @@ class BankStatementLinePages:
         )
         after = parse_cursor(self._context, query, _TYPE)
         async with self._context.db.read() as tx:
-            found = await bank_statements.list_page(tx, filters, after, query.limit + 1)
+            found = await bank_statements.list_filtered_lines(tx, filters, after, query.limit + 1)
             total = await bank_statements.count_lines(tx, filters, MOST_COUNTED)
             return build_list_page(tx, _TYPE, [(one.id, _row(tx, one)) for one in found], query.limit, total)
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_line(self, visitor: SignedInRequest) -> Response:
         """Show a statement line, its possible matches, and a link to the next line to match."""
         async with self._context.db.read() as tx:
             one = await _KIND.get_from_url(self._context, tx, visitor)
             movement, is_open = one.line.movement, one.line.status == "open"
             proposed = await bank_statements.propose_matches(tx, one.line, _PROPOSED) if is_open else []
             here = _KIND.page_path(tx, one)
-            following = await bank_statements.list_page(
+            following = await bank_statements.list_filtered_lines(
                 tx, LineFilters(status="open"), one.line.id if is_open else None, 1
             )
             onward = [
@@ -300,7 +300,7 @@ class BankStatementLinePages:
                 actions=[*_KIND.list_available_actions(tx, one), *onward],
                 tables=[await _proposals(tx, here, proposed)] if is_open else [],
             )
-        return await show_record(self._context, visitor, page, _KIND.success_message(visitor))
+        return await render_record_page(self._context, visitor, page, _KIND.success_message(visitor))
 
 
 def _booked(visitor: SignedInRequest) -> str:

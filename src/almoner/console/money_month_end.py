@@ -14,7 +14,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.money_overview import count_open_items_by_kind, list_pending_second_approvals
+from almoner.console.money_overview import list_pending_second_approvals, summarise_open_items
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import AccountKind
 from almoner.giving.banking.bank_statements import service as bank_statements
@@ -46,9 +46,9 @@ class MonthEndPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        return [self._context.route(_PATH, self.show, *FINANCE, methods=["GET"])]
+        return [self._context.route(_PATH, self.show_steps, *FINANCE, methods=["GET"])]
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_steps(self, visitor: SignedInRequest) -> Response:
         """Show the month-end steps. Default: those of last month."""
         deployment = self._context.db.deployment
         this = deployment.date_in_issuer_time_zone(deployment.clock.now()).replace(day=1)
@@ -75,7 +75,7 @@ class MonthEndPages:
             sums[one.currency] = sums.get(one.currency, 0) + one.balance_minor
         banked = {one.currency for one in totals if one.kind is AccountKind.BANK}
         uneven = [currency for currency, minor in sums.items() if minor]
-        work = [_counted(line.label, line.path, line.count) for line in await count_open_items_by_kind(tx)]
+        work = [_counted(line.label, line.path, line.count) for line in await summarise_open_items(tx)]
         return [
             await self._statements(tx, last, banked),
             *work,

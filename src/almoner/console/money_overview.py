@@ -64,7 +64,7 @@ class MoneyOverviewPage:
         """Show all open items for finance operators."""
         async with self._context.db.read() as tx:
             looks = await list_pending_second_approvals(tx, self._context.operator_id(visitor))
-            lines = await count_open_items_by_kind(tx)
+            lines = await summarise_open_items(tx)
             held = [
                 (reason.description, reason.value, count, oldest)
                 for reason, count, oldest in await disbursements.count_waiting_disbursements_by_reason(tx)
@@ -99,7 +99,7 @@ async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingS
     accounts = await payee_bank_accounts.list_for_operators(tx, "proposed", None, None, _LISTED)
     names = await load_organisation_names_by_id(tx, [(None, one.organisation_id) for one in accounts])
     shown = await build_operator_name_lookup(
-        tx, [*(one.created_by for one in files), *(one.proposal_record.by for one in accounts)]
+        tx, [*(one.created_by for one in files), *(one.proposal.by for one in accounts)]
     )
     found += [
         PendingSecondApproval(
@@ -117,10 +117,10 @@ async def list_pending_second_approvals(tx: Tx, viewer_id: str) -> list[PendingS
         PendingSecondApproval(
             f"Approve the account of {names.get(one.organisation_id) or one.holder}",
             f"/payee-accounts/{tx.ids.encode('payeeaccount', one.id)}",
-            shown(one.proposal_record.by) or "",
-            one.proposal_record.at,
+            shown(one.proposal.by) or "",
+            one.proposal.at,
             f"{one.completed_review_count} of {one.required_review_count} approvals",
-            viewer_id in (one.proposal_record.by, one.first_review.by if one.first_review else None),
+            viewer_id in (one.proposal.by, one.first_review.by if one.first_review else None),
         )
         for one in accounts
     ]
@@ -188,7 +188,7 @@ def _address_of(one: Approval) -> tuple[str, str]:
     return f"Release {one.subject}", f"/disbursements/holds/{organisation}/{partner or 'all'}/release"
 
 
-async def count_open_items_by_kind(tx: Tx) -> list[StartPageLine]:
+async def summarise_open_items(tx: Tx) -> list[StartPageLine]:
     """The number of open items of each kind, and the age of the oldest item."""
     return [*await _banking_work(tx), *await _payment_work(tx), *await _disbursing_work(tx)]
 
@@ -253,7 +253,7 @@ async def _disbursing_work(tx: Tx) -> list[StartPageLine]:
             "Payee accounts to approve",
             "/payee-accounts?status=proposed",
             proposed_count,
-            proposed[0].proposal_record.at if proposed else None,
+            proposed[0].proposal.at if proposed else None,
         ),
         StartPageLine(
             "Nonprofits on hold", "/disbursements/holds", holds_count, holds[0][1].decided_at if holds else None

@@ -14,11 +14,11 @@ from almoner.console.money_donations import DonationActions
 from almoner.console.money_donees import ReceiptDoneePages
 from almoner.console.money_files import PaymentFilePages
 from almoner.console.money_gift_aid import GiftAidClaimPages
-from almoner.console.money_holds import HoldPages
+from almoner.console.money_holds import DisbursementHoldPages
 from almoner.console.money_ledger import LedgerPages
 from almoner.console.money_lines import BankStatementLinePages
 from almoner.console.money_month_end import MonthEndPages
-from almoner.console.money_overview import MoneyOverviewPage, count_open_items_by_kind, list_pending_second_approvals
+from almoner.console.money_overview import MoneyOverviewPage, list_pending_second_approvals, summarise_open_items
 from almoner.console.money_payees import PayeeAccountPages
 from almoner.console.money_refunds import RefundPages
 from almoner.console.money_requests import DonationRequestPages
@@ -73,7 +73,7 @@ def routes(context: ConsoleContext) -> list[Route]:
         *RefundPages(context).routes(),
         *DisputePages(context).routes(),
         *DonationActions(context).routes(),
-        *HoldPages(context).routes(),
+        *DisbursementHoldPages(context).routes(),
         *DisbursementPages(context).routes(),
         *PaymentFilePages(context).routes(),
         *PayeeAccountPages(context).routes(),
@@ -90,6 +90,6 @@ def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
     async def waiting(tx: Tx, visitor: SignedInRequest) -> list[StartPageLine]:
         looks = [one for one in await list_pending_second_approvals(tx, context.operator_id(visitor)) if not one.is_own]
         second = StartPageLine("Waiting for a second approval", "/money", len(looks), looks[0].since if looks else None)
-        return [second, *await count_open_items_by_kind(tx)]
+        return [second, *await summarise_open_items(tx)]
 
     return [StartPageSection("Money", FINANCE, waiting)]

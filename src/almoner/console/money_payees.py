@@ -26,7 +26,7 @@ from almoner.console.money_records import (
     parse_cursor,
     parse_filter_choice,
     parse_filter_id,
-    show_record,
+    render_record_page,
 )
 from almoner.giving.account_notices import service as account_notices
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
@@ -121,7 +121,7 @@ def _proposed(one: PayeeAccount) -> str:
 
 def _earlier(one: PayeeAccount) -> list[str]:
     """Who proposed the account, and who has approved it."""
-    return [one.proposal_record.by, *([one.first_review.by] if one.first_review else [])]
+    return [one.proposal.by, *([one.first_review.by] if one.first_review else [])]
 
 
 async def _about_approval(tx: Tx, one: PayeeAccount) -> Sequence[str]:
@@ -245,7 +245,7 @@ class PayeeAccountPages:
         return [
             *ListRouteBuilder(context).routes(self._list),
             *ActionPages(context).routes(propose, *_KIND.declare_actions(context)),
-            context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
+            context.route(f"{_PATH}/{{id}}", self.show_account, *FINANCE, methods=["GET"]),
         ]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -270,7 +270,7 @@ class PayeeAccountPages:
                             f"{one.name_match_score} %",
                             _WORDS[one.status],
                             f"{one.completed_review_count} of {one.required_review_count}",
-                            one.proposal_record.at,
+                            one.proposal.at,
                             tx.ids.encode(_TYPE, one.id),
                         ),
                     ),
@@ -279,12 +279,12 @@ class PayeeAccountPages:
             ]
             return build_list_page(tx, _TYPE, rows, query.limit, total)
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_account(self, visitor: SignedInRequest) -> Response:
         """Show an account and its approvals."""
         async with self._context.db.read() as tx:
             one = await _KIND.get_from_url(self._context, tx, visitor)
             notice = await account_notices.find(tx, one.id)
-            looks = [("Proposed", one.proposal_record), ("Approved", one.first_review), ("Approved", one.second_review)]
+            looks = [("Proposed", one.proposal), ("Approved", one.first_review), ("Approved", one.second_review)]
             by = await build_operator_name_lookup(tx, [*(look.by for _, look in looks if look), one.refused_by])
             steps = [
                 TimelineStep(what, "done", iso_timestamp(look.at), f"{by(look.by)}: {look.note}")
@@ -315,7 +315,7 @@ class PayeeAccountPages:
                     *(f"{warning[:1].upper()}{warning[1:]}." for warning in warnings),
                 ],
             )
-        return await show_record(self._context, visitor, page, _KIND.success_message(visitor))
+        return await render_record_page(self._context, visitor, page, _KIND.success_message(visitor))
 
     async def _describe_proposal(self, _tx: Tx, _visitor: SignedInRequest) -> ActionPage:
         return ActionPage(

@@ -278,7 +278,7 @@ def build_fixed_explanation(*sentences: str) -> Callable[[Tx, Any], Awaitable[Se
     return about
 
 
-async def show_record(
+async def render_record_page(
     context: ConsoleContext,
     visitor: SignedInRequest,
     page: RecordPage,

@@ -34,7 +34,7 @@ from almoner.console.money_records import (
     parse_cursor,
     parse_entered_amount,
     parse_filter_choice,
-    show_record,
+    render_record_page,
 )
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import NOTE_LENGTH, NoSuchRefund, Refund, RefundError, RefundStatus
@@ -225,7 +225,7 @@ class RefundPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         actions = ActionPages(self._context).routes(self._new(), *_KIND.declare_actions(self._context))
-        record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
+        record = self._context.route(f"{_PATH}/{{id}}", self.show_refund, *FINANCE, methods=["GET"])
         return [*ListRouteBuilder(self._context).routes(self._list, self._failed), *actions, record]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -243,7 +243,7 @@ class RefundPages:
             rows = [(one.ended_at, one.id, _row(tx, one, failed=True)) for one in found if one.ended_at]
             return build_time_sorted_page(rows, query.limit, await refunds.count_unresolved(tx))
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_refund(self, visitor: SignedInRequest) -> Response:
         """Show a refund."""
         async with self._context.db.read() as tx:
             shown = await _KIND.get_from_url(self._context, tx, visitor)
@@ -282,7 +282,7 @@ class RefundPages:
                 if shown.unsent
                 else [],
             )
-        return await show_record(self._context, visitor, page, _KIND.success_message(visitor))
+        return await render_record_page(self._context, visitor, page, _KIND.success_message(visitor))
 
     def _new(self) -> ConsoleAction:
         async def describe(_tx: Tx, _visitor: SignedInRequest) -> ActionPage:
@@ -343,7 +343,7 @@ class RefundPages:
             tx,
             gift.id,
             minor,
-            self._context.services.rules,
+            self._context.services.disbursement_rules,
             started_by=officer.id,
             note=entered_values["note"],
             manual_refund_reference=entered_values["reference"] or None,

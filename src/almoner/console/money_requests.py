@@ -34,7 +34,7 @@ from almoner.console.money_records import (
     parse_entered_amount,
     parse_filter_choice,
     parse_filter_id,
-    show_record,
+    render_record_page,
 )
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests import service as donation_requests
@@ -333,7 +333,7 @@ class DonationRequestPages:
             context.route(_RUN, self.create_due_requests, *FINANCE, requires_reauthentication=True),
             context.route(f"{_OVERPAYMENTS}/{{id}}", self.show_payment, *FINANCE, methods=["GET"]),
             *ActionPages(context).routes(*payments),
-            context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
+            context.route(f"{_PATH}/{{id}}", self.show_request, *FINANCE, methods=["GET"]),
         ]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -374,7 +374,7 @@ class DonationRequestPages:
             ]
             return build_list_page(tx, _PAYMENT_TYPE, rows, query.limit, total)
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_request(self, visitor: SignedInRequest) -> Response:
         """Show a donation request and its payments."""
         async with self._context.db.read() as tx:
             one = await _KIND.get_from_url(self._context, tx, visitor)
@@ -391,7 +391,7 @@ class DonationRequestPages:
             )
         over = visitor.query.get("done") == "overpaid"
         message = "Payment recorded. Part of it is an overpayment." if over else _KIND.success_message(visitor)
-        return await show_record(self._context, visitor, page, message)
+        return await render_record_page(self._context, visitor, page, message)
 
     async def show_payment(self, visitor: SignedInRequest) -> Response:
         """Show a payment, and what can be done with its overpayment."""
@@ -411,7 +411,7 @@ class DonationRequestPages:
                 facts=facts,
                 actions=_PAYMENT_KIND.list_available_actions(tx, one),
             )
-        return await show_record(self._context, visitor, page, _PAYMENT_KIND.success_message(visitor))
+        return await render_record_page(self._context, visitor, page, _PAYMENT_KIND.success_message(visitor))
 
     async def create_due_requests(self, visitor: SignedInRequest) -> Response:
         """Explain what creating the due requests does, then do it."""

@@ -25,7 +25,7 @@ from almoner.console.money_records import (
     label_amount,
     parse_cursor,
     parse_filter_choice,
-    show_record,
+    render_record_page,
 )
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import (
@@ -281,7 +281,7 @@ class UnallocatedPaymentPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         actions = ActionPages(self._context).routes(*_KIND.declare_actions(self._context))
-        record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
+        record = self._context.route(f"{_PATH}/{{id}}", self.show_payment, *FINANCE, methods=["GET"])
         return [*ListRouteBuilder(self._context).routes(self._list), *actions, record]
 
     async def _load(self, _visitor: SignedInRequest, query: ListQuery) -> ListPage:
@@ -314,7 +314,7 @@ class UnallocatedPaymentPages:
             ]
             return build_list_page(tx, _TYPE, rows, query.limit, total)
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_payment(self, visitor: SignedInRequest) -> Response:
         """Show an unallocated payment."""
         async with self._context.db.read() as tx:
             held = await _KIND.get_from_url(self._context, tx, visitor)
@@ -346,4 +346,4 @@ class UnallocatedPaymentPages:
                 steps=steps,
                 actions=_KIND.list_available_actions(tx, held),
             )
-        return await show_record(self._context, visitor, page, _KIND.success_message(visitor))
+        return await render_record_page(self._context, visitor, page, _KIND.success_message(visitor))

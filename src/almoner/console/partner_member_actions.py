@@ -114,7 +114,7 @@ def _sign_in_actions(context: ConsoleContext) -> list[ConsoleAction]:
                 "The member's password, authenticator app, passkeys and recovery codes stop working.",
                 "We notify the member by email and send a new invitation. We also notify the partner's owners.",
             ],
-            lambda tx, scope, by, one, _values: members.reset_second_factor(tx, scope, by, one.person.id),
+            lambda tx, scope, by, one, _values: members.reset_credentials_and_reinvite(tx, scope, by, one.person.id),
         ),
         _of_member(
             context,

@@ -157,7 +157,7 @@ class _PartnerPages:
 
         side = partners.LOGO_SIDE
         return await handle_logo_upload(
-            self._context, visitor, store, longest_side=side, return_path=back, return_label=account.name
+            self._context, visitor, store, max_side_pixels=side, return_path=back, return_label=account.name
         )
 
     async def show(self, visitor: SignedInRequest) -> Response:

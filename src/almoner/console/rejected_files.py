@@ -17,6 +17,6 @@ _MESSAGES_BY_CAUSE: Final[Mapping[RefusalCause, str]] = {
 }
 
 
-def rejected_file_text(rejected: FiletypeNotSupported, wrong_type: str) -> str:
-    """Why the file was rejected, and what helps. ``wrong_type``: the text if its type is not accepted."""
-    return _MESSAGES_BY_CAUSE.get(rejected.cause, wrong_type)
+def rejected_file_text(rejected: FiletypeNotSupported, wrong_type_text: str) -> str:
+    """Why the file was rejected, and what helps. ``wrong_type_text``: the text if its type is not accepted."""
+    return _MESSAGES_BY_CAUSE.get(rejected.cause, wrong_type_text)

@@ -88,7 +88,7 @@ class ReviewCaseReference(NamedTuple):
     record_id: str
 
 
-class CasePages:
+class ReviewCasePages:
     """Pages about review cases."""
 
     def __init__(self, context: ConsoleContext) -> None:
@@ -100,7 +100,7 @@ class CasePages:
         return [
             self._context.route(f"{REVIEWS}/next", self.claim_next_case, *sorted(REVIEWERS)),
             *ActionPages(self._context).routes(self._reassign_action(), self._note(), self._conflict()),
-            self._context.route(f"{REVIEWS}/{{id}}", self.show, *sorted(REVIEWERS)),
+            self._context.route(f"{REVIEWS}/{{id}}", self.show_case, *sorted(REVIEWERS)),
         ]
 
     def get_case_from_url(self, visitor: SignedInRequest) -> ReviewCaseReference:
@@ -144,7 +144,7 @@ class CasePages:
         await self._context.record_audit_entry(tx, visitor, taken.subject.partner_id, "review.viewed", name, held=True)
         return f"{REVIEWS}/{name}?done=claimed"
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_case(self, visitor: SignedInRequest) -> Response:
         """Show the review case.
 
         Like the CLI command, this records in the audit log that the operator viewed the case.
@@ -357,7 +357,7 @@ class CasePages:
         async def perform(tx: Tx, visitor: SignedInRequest, values: Mapping[str, str]) -> str:
             handler, _, subject_id, _ = self.get_case_from_url(visitor)
             by = self._context.operator_id(visitor)
-            subject = await reviews.declare_conflict(tx, handler, subject_id, by, values["reason"])
+            subject = await reviews.declare_conflict_of_interest(tx, handler, subject_id, by, values["reason"])
             path = await self.record_action_and_get_case_path(tx, visitor, subject, "review.conflict_declared")
             return f"{path}?done=conflict"
 

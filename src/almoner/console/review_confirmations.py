@@ -111,7 +111,7 @@ def official_contact_fields(email: str, source: str) -> Sequence[ActionField]:
     )
 
 
-class ConfirmationPages:
+class ConfirmationRequestPages:
     """The page that asks a nonprofit."""
 
     def __init__(self, context: ConsoleContext, path: str, id_type: str) -> None:

@@ -13,8 +13,8 @@ from almoner.access.partners import service as partners
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction, is_preview_request
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
-from almoner.console.review_cases import CasePages
-from almoner.console.review_effects import describe_decision_effects, describe_recipients
+from almoner.console.review_cases import ReviewCasePages
+from almoner.console.review_effects import describe_decision_effects, describe_email_recipients
 from almoner.console.review_words import ACTS, REVIEWS, list_summary_facts, rejection_choices
 from almoner.kit.errors import Problem
 from almoner.platform.database.transactions import Partner, Tx
@@ -39,10 +39,10 @@ _UNCLAIMED: Final = "Claim this case and review its evidence before you make a d
 EMAIL_TITLE: Final = "Email to the applicant"
 
 
-class DecisionPages:
+class ReviewDecisionPages:
     """Pages about review decisions."""
 
-    def __init__(self, context: ConsoleContext, cases: CasePages) -> None:
+    def __init__(self, context: ConsoleContext, cases: ReviewCasePages) -> None:
         self._context = context
         self._cases = cases
 
@@ -104,8 +104,8 @@ class DecisionPages:
         reason, shown = None, True
         if verdict == "rejected":
             page, reason = replace(page, preview="Show the email"), visitor.form_value("reason")
-            shown = reason in handler.reason_codes
-            reason = reason if shown else handler.reason_codes[0]
+            shown = reason in handler.rejection_reason_codes
+            reason = reason if shown else handler.rejection_reason_codes[0]
         subject, by = view.subject, self._context.operator_id(visitor)
         decision = ReviewDecision(verdict, reason, by, _PREVIEWED)
 
@@ -113,10 +113,10 @@ class DecisionPages:
             return await reviews.decide_review(tx, handler, subject.id, decision)
 
         try:
-            mails = await self._context.services.preview_emails(tx, subject, decide)
+            mails = await self._context.services.preview_decision_emails(tx, subject, decide)
         except (ReviewRefused, Problem):
             return page  # the page says why; a decision is still possible
-        sentences = [*page.sentences, *describe_recipients(mails.emails, mails.unpreviewed_application_count)]
+        sentences = [*page.sentences, *describe_email_recipients(mails.emails, mails.unpreviewed_application_count)]
         page = replace(page, sentences=sentences, preview=page.preview if mails.emails else "")
         shown_emails = [(EMAIL_TITLE, render_email_preview(one.mail)) for one in mails.emails]
         return replace(page, mails=shown_emails) if shown else page
@@ -185,5 +185,5 @@ def _fields(handler: ReviewHandler, kind: Kind, verdict: Verdict) -> Sequence[Ac
     note = ActionField("note", label, "area", maxlength=MAX_NOTE_LENGTH, takes_value_from_query=linked)
     if verdict == "accepted":
         return [note]
-    choices = rejection_choices(kind, handler.reason_codes)
+    choices = rejection_choices(kind, handler.rejection_reason_codes)
     return [ActionField("reason", "Reason", "choice", choices=choices, takes_value_from_query=linked), note]

@@ -65,7 +65,7 @@ class PageWithDocuments:
     load_documents: Callable[[Tx, SignedInRequest], Awaitable[DocumentListing]]
 
 
-class DocumentPages:
+class ReviewDocumentPages:
     """The document viewer, which shows one page of a document with zoom and rotation."""
 
     def __init__(self, context: ConsoleContext, *owners: PageWithDocuments) -> None:
@@ -179,7 +179,9 @@ class DocumentPages:
             try:
                 async for part in services.blobs.read(document.storage_key):
                     received.write(part)
-                return await services.intake.render_page(received, side, pdf_page=number, quarter_turns=quarter_turns)
+                return await services.upload_intake.render_page(
+                    received, side, pdf_page=number, quarter_turns=quarter_turns
+                )
             except BlobMissing:
                 await services.blobs.ensure_mounted(document.id)
                 return None

@@ -51,7 +51,7 @@ class DossierPages:
             id_type, record_id = next(((one, found) for one, found in parsed if found), (None, None))
             if id_type is None or record_id is None:
                 raise NotFound
-            load = self._context.services.dossiers[id_type]
+            load = self._context.services.dossier_loaders_by_id_type[id_type]
             file = await build_dossier_file(db, load, ALL_PARTNERS, record_id, format_)
             async with db.write() as tx:
                 audited = "dossier.downloaded"

@@ -118,7 +118,7 @@ async def _match_effects(tx: Tx, match_id: UUID, verdict: Verdict) -> list[str]:
     ]
 
 
-def describe_recipients(previews: Sequence[EmailPreview], unshown_application_count: int = 0) -> list[str]:
+def describe_email_recipients(previews: Sequence[EmailPreview], unshown_application_count: int = 0) -> list[str]:
     """Who is emailed about the decision, in which language, and why in this one.
 
     ``unshown_application_count``: the number of applications that are not shown.
@@ -129,7 +129,7 @@ def describe_recipients(previews: Sequence[EmailPreview], unshown_application_co
             if unshown_application_count == 1
             else f"{unshown_application_count:,} more applications are"
         )
-        return [*describe_recipients(previews), f"{words} affected. Emails about them are not shown here."]
+        return [*describe_email_recipients(previews), f"{words} affected. Emails about them are not shown here."]
     if not previews:
         return ["We do not send an email about this decision now."]
     recipients = [f"{one.mail.to} in {_language_name(one.mail.language)}" for one in previews]

@@ -10,9 +10,9 @@ from almoner.access.accounts.page_guard import SignedInRequest
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction, is_preview_request
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
-from almoner.console.review_cases import CasePages
+from almoner.console.review_cases import ReviewCasePages
 from almoner.console.review_decisions import EMAIL_TITLE, add_claim_button, render_email_preview
-from almoner.console.review_effects import describe_recipients
+from almoner.console.review_effects import describe_email_recipients
 from almoner.console.review_words import EVIDENCE_WORDS, REVIEWS
 from almoner.kit.errors import Problem
 from almoner.platform.database.transactions import Tx
@@ -24,7 +24,7 @@ from almoner.validation.decisions.reviews.domain import Kind, ReviewRefused
 class EvidenceRequestPages:
     """The page for requesting evidence from an applicant."""
 
-    def __init__(self, context: ConsoleContext, cases: CasePages) -> None:
+    def __init__(self, context: ConsoleContext, cases: ReviewCasePages) -> None:
         self._context = context
         self._cases = cases
 
@@ -36,7 +36,7 @@ class EvidenceRequestPages:
 
     async def _describe(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         handler, kind, subject_id, name = self._cases.get_case_from_url(visitor)
-        offered = await evidence_requests.list_requestable_evidence(tx, kind, subject_id)
+        offered = await evidence_requests.list_requestable_evidence_codes(tx, kind, subject_id)
         view = await reviews.load_review_details(tx, handler, subject_id)
         choices = [(one, EVIDENCE_WORDS[one]) for one in offered]
         sentences = [
@@ -68,11 +68,12 @@ class EvidenceRequestPages:
             return await evidence_requests.request_evidence(tx, handler, kind, subject_id, named, by)
 
         try:
-            mails = await self._context.services.preview_emails(tx, view.subject, ask, "missing")
+            mails = await self._context.services.preview_decision_emails(tx, view.subject, ask, "missing")
         except (ReviewRefused, Problem):
             return page  # the page says why; sending is still possible
         page = replace(
-            page, sentences=[*page.sentences, *describe_recipients(mails.emails, mails.unpreviewed_application_count)]
+            page,
+            sentences=[*page.sentences, *describe_email_recipients(mails.emails, mails.unpreviewed_application_count)],
         )
         shown_emails = [(EMAIL_TITLE, render_email_preview(one.mail)) for one in mails.emails]
         return replace(page, mails=shown_emails) if shown else page
@@ -89,7 +90,7 @@ class EvidenceRequestPages:
 
 async def _some_applicants(tx: Tx, kind: Kind, subject_id: UUID) -> list[str]:
     """That the request asks only some applicants, if the case has many applications."""
-    asked, waiting = await evidence_requests.count_applicants_to_ask(tx, kind, subject_id)
+    asked, waiting = await evidence_requests.count_applicants_to_ask_and_waiting(tx, kind, subject_id)
     if asked == waiting:
         return []
     return [

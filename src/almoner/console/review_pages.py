@@ -25,9 +25,9 @@ from almoner.console.lists import (
 )
 from almoner.console.money_records import load_organisation_names_by_id
 from almoner.console.operator_start_page import StartPageLine, StartPageSection
-from almoner.console.review_cases import CasePages
-from almoner.console.review_decisions import DecisionPages
-from almoner.console.review_documents import DocumentPages, PageWithDocuments
+from almoner.console.review_cases import ReviewCasePages
+from almoner.console.review_decisions import ReviewDecisionPages
+from almoner.console.review_documents import PageWithDocuments, ReviewDocumentPages
 from almoner.console.review_dossiers import DossierPages
 from almoner.console.review_evidence import EvidenceRequestPages
 from almoner.console.review_second_looks import SecondLookPages
@@ -100,7 +100,7 @@ COUNTERS: Final[Mapping[str, Counter]] = {REVIEWS: _count_open}
 
 def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
-    cases, looks = CasePages(context), SecondLookPages(context)
+    cases, looks = ReviewCasePages(context), SecondLookPages(context)
     owners = (
         PageWithDocuments(f"{REVIEWS}/{{id}}", cases.load_documents),
         PageWithDocuments(f"{SECOND_LOOKS}/{{id}}", looks.load_documents),
@@ -111,8 +111,8 @@ def routes(context: ConsoleContext) -> list[Route]:
         *ReviewStatisticsPage(context).routes(),
         *DossierPages(context).routes(),
         *DonationRecipientVerificationPages(context).routes(),
-        *DecisionPages(context, cases).routes(),
-        *DocumentPages(context, *owners).routes(),
+        *ReviewDecisionPages(context, cases).routes(),
+        *ReviewDocumentPages(context, *owners).routes(),
         *EvidenceRequestPages(context, cases).routes(),
         *cases.routes(),
     ]

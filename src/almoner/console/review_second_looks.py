@@ -57,7 +57,7 @@ class SecondLookPages:
         return [
             *ListRouteBuilder(self._context).routes(self._list()),
             *ActionPages(self._context).routes(self._answer()),
-            self._context.route(f"{SECOND_LOOKS}/{{id}}", self.show, *sorted(REVIEWERS), methods=["GET"]),
+            self._context.route(f"{SECOND_LOOKS}/{{id}}", self.show_second_look, *sorted(REVIEWERS), methods=["GET"]),
         ]
 
     def _list(self) -> ConsoleList:
@@ -107,7 +107,7 @@ class SecondLookPages:
         view = await self._load(tx, look)
         return DocumentListing(view.documents, f"{SECOND_LOOKS}/{look.review_id}", "Second look")
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_second_look(self, visitor: SignedInRequest) -> Response:
         """Show the evidence of the case without anything that reveals the first decision."""
         async with self._context.db.write() as tx:
             look = await self._find_second_look(tx, visitor)
@@ -134,7 +134,7 @@ class SecondLookPages:
             handler = self._context.services.review_handlers[look.subject.kind]
             verdicts: tuple[Verdict, Verdict] = ("accepted", "rejected")
             choices = [(verdict, ACTS[look.subject.kind, verdict]) for verdict in verdicts]
-            reasons = rejection_choices(look.subject.kind, handler.reason_codes)
+            reasons = rejection_choices(look.subject.kind, handler.rejection_reason_codes)
             return ActionPage(
                 "Your second look",
                 "Submit answer",

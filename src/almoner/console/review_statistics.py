@@ -70,7 +70,7 @@ class ReviewStatisticsPage:
             since = datetime.combine(today - timedelta(days=charts.DAYS - 1), time(), UTC)
             daily = await reviews.list_daily_review_statistics(tx, since)
             hourly = await reviews.list_decision_counts_by_reviewer(tx, since)
-            agreed = await reviews.list_second_look_agreement(tx, since)
+            agreed = await reviews.list_second_look_agreement_by_reviewer(tx, since)
             reasons = await reviews.list_reason_statistics(tx, since)
             names = await operators.load_display_names_by_operator_id(
                 tx, [*(one[0] for one in hourly), *(one.reviewer for one in agreed)]

@@ -26,10 +26,10 @@ from almoner.console.money_records import (
     build_fixed_explanation,
     build_operator_name_lookup,
     label_timestamp,
-    show_record,
+    render_record_page,
 )
 from almoner.console.review_confirmations import (
-    ConfirmationPages,
+    ConfirmationRequestPages,
     build_confirmation_table,
     confirmation_request_actions,
     confirmation_success_message,
@@ -84,12 +84,12 @@ class DonationRecipientVerificationPages:
         roles = sorted(REVIEWERS)
         return [
             *ActionPages(self._context).routes(*actions),
-            *ConfirmationPages(self._context, VERIFICATIONS, TYPE).routes(),
-            self._context.route(f"{VERIFICATIONS}/{{id}}", self.show, *roles, methods=["GET"]),
+            *ConfirmationRequestPages(self._context, VERIFICATIONS, TYPE).routes(),
+            self._context.route(f"{VERIFICATIONS}/{{id}}", self.show_verification, *roles, methods=["GET"]),
             self._context.route(f"{FLAGS}/{{id}}", self.show_verification_flag, *roles, methods=["GET"]),
         ]
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_verification(self, visitor: SignedInRequest) -> Response:
         """Show a verification: the findings of its checks, its flags and its decisions."""
         async with self._context.db.read() as tx:
             one = await _VERIFICATIONS.get_from_url(self._context, tx, visitor)
@@ -114,7 +114,7 @@ class DonationRecipientVerificationPages:
             )
         message = confirmation_success_message(visitor) or _VERIFICATIONS.success_message(visitor)
         after = encode_time_cursor(one.created_at, one.id)
-        return await show_record(self._context, visitor, page, message, "review_verification.html", after=after)
+        return await render_record_page(self._context, visitor, page, message, "review_verification.html", after=after)
 
     async def show_verification_flag(self, visitor: SignedInRequest) -> Response:
         """Show a flag: what has changed since the checks, and who has reviewed the flag."""
@@ -142,7 +142,7 @@ class DonationRecipientVerificationPages:
             )
         after = encode_time_cursor(one.flag.raised_at, one.flag.id)
         message = _FLAGS.success_message(visitor)
-        return await show_record(self._context, visitor, page, message, "review_verification.html", after=after)
+        return await render_record_page(self._context, visitor, page, message, "review_verification.html", after=after)
 
 
 async def find_next_waiting_item(
@@ -247,11 +247,13 @@ async def _flag_facts(tx: Tx, one: _Flagged) -> list[LabelledValue]:
 async def _decisions(tx: Tx, one: MonetaryDonationVerification) -> list[TimelineStep]:
     known = await verifications.list_decisions(tx, one.id)
     by = await build_operator_name_lookup(
-        tx, [who for row in known for who in (row.grounds.decided_by, row.grounds.second_by) if who]
+        tx, [who for row in known for who in (row.grounds.decided_by, row.grounds.second_decided_by) if who]
     )
     steps = []
     for row in known:
-        seconded = f" {by(row.grounds.second_by)}: {row.grounds.second_note}" if row.grounds.second_by else ""
+        seconded = (
+            f" {by(row.grounds.second_decided_by)}: {row.grounds.second_note}" if row.grounds.second_decided_by else ""
+        )
         note = f"{by(row.grounds.decided_by)}: {row.grounds.note}{seconded}"
         steps.append(TimelineStep(humanise_field_name(row.decision), "done", row.decided_at.isoformat(), note=note))
     return steps

@@ -49,7 +49,7 @@ class RenderedStatus:
     headers: dict[str, str]
 
 
-class StatusRenderer:
+class StatusPageRenderer:
     """Renders the status page. ``email_kinds``: the kinds of jobs that send an email."""
 
     def __init__(self, db: Database, email_kinds: frozenset[str]) -> None:
@@ -116,7 +116,7 @@ def _json(deployment: Deployment, status: ServiceStatus) -> bytes:
 class StatusPage:
     """Serves the public status page and its JSON."""
 
-    def __init__(self, renderer: StatusRenderer) -> None:
+    def __init__(self, renderer: StatusPageRenderer) -> None:
         self._renderer = renderer
         self._rendered: RenderedStatus | None = None
         self._tried_at: datetime | None = None
@@ -171,25 +171,25 @@ class StatusPage:
         return self._renderer.db.deployment.clock.real_now()
 
 
-class StatusWriter:
+class StatusFileWriter:
     """Writes the status page to files on each worker's machine."""
 
-    def __init__(self, renderer: StatusRenderer, folder: Path, telemetry: Telemetry) -> None:
+    def __init__(self, renderer: StatusPageRenderer, folder: Path, telemetry: Telemetry) -> None:
         self._renderer = renderer
         self._folder = folder
         self._telemetry = telemetry
 
-    async def run(self, stop: asyncio.Event) -> None:
+    async def write_files_until_stopped(self, stop: asyncio.Event) -> None:
         """Write the files now, and then every minute until ``stop`` is set."""
         while not stop.is_set():
             try:
-                await self.write()
+                await self.write_files()
             except Exception as error:  # noqa: BLE001 (a faulty page must not stop the worker)
                 real_now = self._renderer.db.deployment.clock.real_now()
                 self._telemetry.log("status_failed", real_now, level="error", **failure_log_fields(error))
             await wait_until_set(stop, _PERIOD_SECONDS)
 
-    async def write(self) -> None:
+    async def write_files(self) -> None:
         """Write both files, replacing each file in one step. A database copy that is not activated writes nothing."""
         if self._renderer.db.deployment.identity.is_active:
             await asyncio.to_thread(_write_files, self._folder, await self._renderer.render())

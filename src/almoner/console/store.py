@@ -43,7 +43,7 @@ select p.id from request_payment p join donation_request r on r.id = p.donation_
 
 
 @across_partners("operators")
-async def find_ledger_transfer_owner_ids(tx: Tx, id_or_payment_reference: str) -> list[UUID]:
+async def find_ledger_transfer_source_ids(tx: Tx, id_or_payment_reference: str) -> list[UUID]:
     """Find the records that own ledger transfers, by an ID, an end-to-end ID or a payment reference."""
     for id_type, sql in _OWNERS.items():
         if (record_id := tx.ids.decode(id_type, id_or_payment_reference)) is not None:

@@ -12,7 +12,7 @@ from almoner.access.keys.domain import (
     ApiRequestFilter,
     parse_request_id,
 )
-from almoner.dashboard.member_api_client import ActingMember, ApiCallRejected, Record, RecordPage
+from almoner.dashboard.member_api_client import ActingMember, ApiCallRejected, Record, RecordListPage
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Database, Partner, Tx
@@ -25,7 +25,7 @@ class ApiRequestSource:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def list_page(self, member: ActingMember, parameters: Sequence[tuple[str, str]]) -> RecordPage:
+    async def list_page(self, member: ActingMember, parameters: Sequence[tuple[str, str]]) -> RecordListPage:
         """One page, newest first. Raises ApiCallRejected."""
         given = dict(parameters)
         partner = Partner(member.realm.id)
@@ -36,7 +36,7 @@ class ApiRequestSource:
             known = {key.id: key for key in await keys.list_by_partner(tx, partner)}
             records = [_record(tx, request, known.get(request.key_id)) for request in found.requests]
         onward = None if found.next_before_id is None else found.next_before_id.hex
-        return RecordPage(records, len(records), onward, None)
+        return RecordListPage(records, len(records), onward, None)
 
     async def get(self, member: ActingMember, record_id: str) -> Record:
         """One request. Raises NotFound."""

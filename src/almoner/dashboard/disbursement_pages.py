@@ -33,10 +33,12 @@ class DisbursementPages:
         exporters = sorted(EXPORTERS[DISBURSEMENTS.area])
         return [
             context.route(f"{path}/donations.csv", self.download, *exporters, methods=["GET"]),
-            context.route(path, self.show, *sorted(roles_with_scope(DISBURSEMENTS.scope)), methods=["GET"]),
+            context.route(
+                path, self.show_disbursement, *sorted(roles_with_scope(DISBURSEMENTS.scope)), methods=["GET"]
+            ),
         ]
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_disbursement(self, visitor: SignedInRequest) -> Response:
         """Show a disbursement and the first of its donations."""
         record = await self._records.get_record(visitor, DISBURSEMENTS)
         async with self._context.db.read() as tx:

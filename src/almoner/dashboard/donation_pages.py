@@ -57,13 +57,13 @@ class DonationPages:
         context, path = self._context, f"{DONATIONS.path}/{{id}}"
         readers, writers = sorted(roles_with_scope(DONATIONS.scope)), sorted(roles_with_scope(_WRITE))
         return [
-            context.route(path, self.show, *readers, methods=["GET"]),
+            context.route(path, self.show_donation, *readers, methods=["GET"]),
             context.route(f"{path}/refund", self.refund, *sorted(REFUNDERS), requires_reauthentication=True),
             context.route(f"{path}/reassign", self.reassign, *writers, requires_reauthentication=True),
             context.route(f"{path}/receipt", self.resend_receipt, *sorted(RECEIPT_SENDERS)),
         ]
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_donation(self, visitor: SignedInRequest) -> Response:
         """Show a donation: what happened, what comes next, and its details."""
         donation = await self._records.get_record(visitor, DONATIONS)
         return await self._records.render_record(
@@ -88,7 +88,7 @@ class DonationPages:
         donation_id = self._context.parse_id("donation", donation["id"])
         async with self._context.db.read() as tx:
             paid = await donations.get(tx, partner_from_request(visitor), donation_id)
-            return iso_timestamp(await receipts.load_received_at(tx, paid))
+            return iso_timestamp(await receipts.load_payment_received_at(tx, paid))
 
     async def refund(self, visitor: SignedInRequest) -> Response:
         """Show a form with the refundable amount, then start the refund, once for each form."""

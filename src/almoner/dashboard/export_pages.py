@@ -43,10 +43,10 @@ class ExportPages:
         route = self._context.route
         return [
             route(f"{PATH}/{{id}}", self.download, *sorted(ROLES), methods=["GET"]),
-            route(PATH, self.show, *sorted(ROLES)),
+            route(PATH, self.show_exports, *sorted(ROLES)),
         ]
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_exports(self, visitor: SignedInRequest) -> Response:
         """Show the person's files, and the list named in the URL, which can be exported. A POST requests its file."""
         if visitor.form:
             return await self._request(visitor)

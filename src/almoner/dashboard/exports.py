@@ -17,7 +17,7 @@ from almoner.access.people.domain import NoSuchPerson, Person, member_realm
 from almoner.dashboard import store_exports
 from almoner.dashboard.domain import EXPORT_RETENTION, EXPORTERS, CsvExport, RecordList, has_scope
 from almoner.dashboard.list_files import RecordListReader, may_see_donor_data
-from almoner.dashboard.member_api_client import ActingMember, ApiCallRejected, JobMember
+from almoner.dashboard.member_api_client import ActingMember, ApiCallRejected, JobActingMember
 from almoner.dashboard.record_lists import LISTS
 from almoner.dashboard.store_exports import list_referenced_blob_keys as list_referenced_blob_keys
 from almoner.platform.database.transactions import Partner, Tx
@@ -57,7 +57,7 @@ REMOVE: Final = JobKind("csv_exports.remove", RemoveExportFileJob)
 
 
 @dataclass(frozen=True, slots=True)
-class JobDependencies:
+class ExportJobDependencies:
     """The parts of the deployment that CSV exports need."""
 
     record_list_reader: RecordListReader
@@ -66,7 +66,7 @@ class JobDependencies:
 
 
 tasks: Final = TaskRegistry()
-file_tasks: Final = DependentTaskRegistry[JobDependencies]()
+file_tasks: Final = DependentTaskRegistry[ExportJobDependencies]()
 
 
 def may_export(person: Person, record_list: RecordList) -> bool:
@@ -106,7 +106,7 @@ async def request_export(tx: Tx, member: ActingMember, record_list: RecordList, 
 
 @file_tasks.job(PREPARE, time_limit=_LONGEST)
 async def build_export_file(
-    dependencies: JobDependencies, context: JobContext, job: DecodedJob[ExportJobDetails]
+    dependencies: ExportJobDependencies, context: JobContext, job: DecodedJob[ExportJobDetails]
 ) -> Result:
     """Write the file with the records that its requester may see now. After a crash, it starts over."""
     partner = Partner(job.details.partner)
@@ -116,7 +116,7 @@ async def build_export_file(
     if export is None or export.status != "pending":
         return JobDone()
     key = None
-    if person is not None and may_download(JobMember(person), export):
+    if person is not None and may_download(JobActingMember(person), export):
         try:
             key = await _write_file(dependencies, person, export)
         except StorageUnavailable as away:
@@ -132,13 +132,13 @@ async def build_export_file(
     return JobDone()
 
 
-async def _write_file(dependencies: JobDependencies, person: Person, export: CsvExport) -> str:
+async def _write_file(dependencies: ExportJobDependencies, person: Person, export: CsvExport) -> str:
     language = dependencies.catalogues.language(person.language)
     notice = language.text("dashboard.list.limit", limit=format_whole_number(_MOST_RECORDS, language.locale))
     query = QueryParams(export.query)
     with tempfile.TemporaryFile() as file:
         async for lines in dependencies.record_list_reader.stream_csv_lines(
-            JobMember(person), _LISTS[export.list], query, _MOST_RECORDS, notice
+            JobActingMember(person), _LISTS[export.list], query, _MOST_RECORDS, notice
         ):
             file.write(lines)
         file.seek(0)
@@ -147,7 +147,7 @@ async def _write_file(dependencies: JobDependencies, person: Person, export: Csv
 
 @file_tasks.job(REMOVE)
 async def remove_export_file(
-    dependencies: JobDependencies, _context: JobContext, job: DecodedJob[RemoveExportFileJob]
+    dependencies: ExportJobDependencies, _context: JobContext, job: DecodedJob[RemoveExportFileJob]
 ) -> Result:
     """Delete a file whose download period has expired."""
     try:
@@ -157,7 +157,7 @@ async def remove_export_file(
     return JobDone()
 
 
-async def delete_expired(tx: Tx) -> int:
+async def delete_expired_exports(tx: Tx) -> int:
     """Delete a batch of expired files; returns how many."""
     keys = await store_exports.delete_expired_and_return_storage_keys(tx, _BATCH)
     for key in keys:
@@ -167,10 +167,10 @@ async def delete_expired(tx: Tx) -> int:
 
 
 async def _next_expiry(tx: Tx) -> datetime | None:
-    return await store_exports.next_expiry_at(tx)
+    return await store_exports.next_export_expiry_at(tx)
 
 
-tasks.add_periodic_job("csv_exports.delete", _next_expiry, delete_expired, period=timedelta(days=1))
+tasks.add_periodic_job("csv_exports.delete", _next_expiry, delete_expired_exports, period=timedelta(days=1))
 
 
 async def compose_export_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[ExportJobDetails]) -> Email | None:
@@ -178,7 +178,7 @@ async def compose_export_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[Exp
     partner = Partner(job.details.partner)
     export = await store_exports.find_export(tx, partner, job.details.export)
     person = None if export is None else await _find_person(tx, partner, export.person_id)
-    if export is None or person is None or person.email is None or not may_download(JobMember(person), export):
+    if export is None or person is None or person.email is None or not may_download(JobActingMember(person), export):
         return None
     link = f"{tx.base_urls.pages}/account/{tx.ids.encode('partner', partner.id)}{PATH}"
     return Email(person.email, f"csv-export:{export.id}", {"link": link}, person.language, partner.id)

@@ -55,13 +55,13 @@ class ComponentGalleryPages:
     def routes(self) -> list[Route]:
         """Starlette routes; none in production."""
         roles = sorted(ROLES)
-        return [self._context.route(PATH, self.show, *roles, methods=["GET"])] if self._in_sandbox else []
+        return [self._context.route(PATH, self.show_gallery, *roles, methods=["GET"])] if self._in_sandbox else []
 
     @property
     def _in_sandbox(self) -> bool:
         return self._context.db.deployment.sandbox
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_gallery(self, visitor: SignedInRequest) -> Response:
         """Show every component in every state."""
         texts, home = build_page_texts(self._context, visitor), visitor.portal.home
         now, today = texts.now, texts.now.date()

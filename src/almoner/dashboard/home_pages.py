@@ -60,10 +60,10 @@ class HomePages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            self._context.route(DASHBOARD_HOME, self.show, *MEMBER_ROLES, methods=["GET"]),
+            self._context.route(DASHBOARD_HOME, self.show_home, *MEMBER_ROLES, methods=["GET"]),
         ]
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_home(self, visitor: SignedInRequest) -> Response:
         """Show what needs attention, then the newest records."""
         partner = partner_from_request(visitor)
         async with self._context.db.read() as tx:
@@ -95,7 +95,7 @@ class HomePages:
         steps = [
             OnboardingStep("dashboard.step.key", used, f"{home}/keys"),
             OnboardingStep("dashboard.step.donation", donations_total > 0, f"{home}/donation-sessions"),
-            OnboardingStep("dashboard.step.webhook", receivers.has_succeeded, home + WEBHOOKS),
+            OnboardingStep("dashboard.step.webhook", receivers.has_successful_delivery, home + WEBHOOKS),
             OnboardingStep("dashboard.step.owners", len(owners) > 1, f"{home}/members"),
             OnboardingStep("dashboard.step.privacy", account.public_links.privacy is not None, brand),
         ]
@@ -104,7 +104,7 @@ class HomePages:
     async def _attention(self, visitor: SignedInRequest) -> list[AttentionItem]:
         roles, home, partner = visitor.person.roles, visitor.portal.home, partner_from_request(visitor)
         async with self._context.db.read() as tx:
-            failing = (await webhook_subscriptions.summarise_receivers(tx, partner)).unhealthy
+            failing = (await webhook_subscriptions.summarise_receivers(tx, partner)).unhealthy_count
             due = sum(
                 [await donation_requests.count_for_operators(tx, one, partner.id, _MOST_COUNTED) for one in _UNPAID]
             )

@@ -24,9 +24,9 @@ class NonprofitInvitePages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         readers = sorted(roles_with_scope(INVITES.scope))
-        return [self._context.route(f"{INVITES.path}/{{id}}", self.show, *readers, methods=["GET"])]
+        return [self._context.route(f"{INVITES.path}/{{id}}", self.show_invite, *readers, methods=["GET"])]
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_invite(self, visitor: SignedInRequest) -> Response:
         """Show an invite and, while it is open, a text to send with its link. We send nothing (spec 4.6)."""
         record = await self._records.get_record(visitor, INVITES)
         language = self._context.page_renderer.language_for_tag(record["language"])

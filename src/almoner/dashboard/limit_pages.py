@@ -65,9 +65,9 @@ class UsageLimitPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        return [self._context.route(PATH, self.show, *sorted(roles_with_scope(SCOPE)), methods=["GET"])]
+        return [self._context.route(PATH, self.show_usage, *sorted(roles_with_scope(SCOPE)), methods=["GET"])]
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_usage(self, visitor: SignedInRequest) -> Response:
         """Show all limits with their usage."""
         partner, texts = partner_from_request(visitor), build_page_texts(self._context, visitor)
         async with self._context.db.read() as tx:

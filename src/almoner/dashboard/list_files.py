@@ -14,7 +14,7 @@ from almoner.dashboard.member_api_client import (
     ApiCallRejected,
     MemberApiClient,
     Record,
-    RecordPage,
+    RecordListPage,
     iterate_pages,
 )
 from almoner.kit.time import convert_day_to_start_timestamp
@@ -29,7 +29,7 @@ _MOST_TYPED: Final = 500
 class RecordSource(Protocol):
     """The source of a list's records that no API call returns."""
 
-    async def list_page(self, member: ActingMember, parameters: Sequence[tuple[str, str]]) -> RecordPage:
+    async def list_page(self, member: ActingMember, parameters: Sequence[tuple[str, str]]) -> RecordListPage:
         """One page, filtered. Raises ApiCallRejected."""
         ...
 
@@ -49,7 +49,7 @@ class RecordListReader:
 
     async def list_page(
         self, member: ActingMember, record_list: RecordList, parameters: Sequence[tuple[str, str]]
-    ) -> RecordPage:
+    ) -> RecordListPage:
         """One page of a list. Raises ApiCallRejected."""
         parameters = self._with_moments(member, record_list, parameters)
         if source := self.sources.get(record_list):
@@ -70,7 +70,9 @@ class RecordListReader:
             (name, convert_day_to_start_timestamp(value, zone) if name in days else value) for name, value in parameters
         ]
 
-    async def _list_by_status(self, member: ActingMember, record_list: RecordList, given: dict[str, str]) -> RecordPage:
+    async def _list_by_status(
+        self, member: ActingMember, record_list: RecordList, given: dict[str, str]
+    ) -> RecordListPage:
         """One page of the list filtered by each status in turn; a cursor contains the status to continue with."""
         statuses = record_list.statuses if given.pop("direction") == "ASC" else record_list.statuses[::-1]
         first, _, cursor = given.pop("cursor", statuses[0]).partition("~")
@@ -86,12 +88,12 @@ class RecordListReader:
                 member, record_list.api_path, [*asked, *([("cursor", cursor)] if cursor else [])]
             )
             if not left and page.records:
-                return RecordPage(records, total, status, None)
+                return RecordListPage(records, total, status, None)
             records += page.records
             if page.next_cursor:
-                return RecordPage(records, total, f"{status}~{page.next_cursor}", None)
+                return RecordListPage(records, total, f"{status}~{page.next_cursor}", None)
             cursor = ""
-        return RecordPage(records, total, None, None)
+        return RecordListPage(records, total, None, None)
 
     async def count_records(self, member: ActingMember, record_list: RecordList, query: Mapping[str, str]) -> int:
         """The number of matching records. Raises ApiCallRejected."""

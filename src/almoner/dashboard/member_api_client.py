@@ -42,7 +42,7 @@ class ApiCallRejected(HTTPException):
 
 
 @dataclass(frozen=True, slots=True)
-class RecordPage:
+class RecordListPage:
     """One page of a list. ``next_cursor``, ``previous_cursor``: the cursor of the neighbouring page."""
 
     records: list[Record]
@@ -71,7 +71,7 @@ class ActingMember(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class JobMember:
+class JobActingMember:
     """A person whose request a job carries out."""
 
     person: Person
@@ -94,11 +94,11 @@ class MemberApiClient:
         found: Record = (await self._call(member, "GET", path))["data"]
         return found
 
-    async def list_page(self, member: ActingMember, path: str, parameters: Sequence[tuple[str, str]]) -> RecordPage:
+    async def list_page(self, member: ActingMember, path: str, parameters: Sequence[tuple[str, str]]) -> RecordListPage:
         """One page of a list. Raises ApiCallRejected."""
         answer = await self._call(member, "GET", path, parameters)
         links = answer["_links"]
-        return RecordPage(answer["data"], answer["totalResults"], _cursor(links["next"]), _cursor(links["prev"]))
+        return RecordListPage(answer["data"], answer["totalResults"], _cursor(links["next"]), _cursor(links["prev"]))
 
     async def post(
         self,
@@ -210,7 +210,7 @@ def _problem(reply: Reply) -> Record:
 
 
 async def iterate_pages(
-    list_page: Callable[[Sequence[tuple[str, str]]], Awaitable[RecordPage]], parameters: Sequence[tuple[str, str]]
+    list_page: Callable[[Sequence[tuple[str, str]]], Awaitable[RecordListPage]], parameters: Sequence[tuple[str, str]]
 ) -> AsyncIterator[list[Record]]:
     """All pages of a list, one after the other; no connection is held in between. Raises ApiCallRejected."""
     cursor: str | None = None

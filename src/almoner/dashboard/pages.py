@@ -92,38 +92,38 @@ def routes(
     page_guard: PageGuard,
     page_renderer: PageRenderer,
     api: ApiApplication,
-    rules: DisbursementRules,
+    disbursement_rules: DisbursementRules,
     blobs: BlobStore,
-    form_preview: FormPreviewRenderer,
-    limits: RateLimits,
-    dossiers: Mapping[str, DossierLoader],
+    form_preview_renderer: FormPreviewRenderer,
+    rate_limits: RateLimits,
+    dossier_loaders: Mapping[str, DossierLoader],
 ) -> list[Route]:
     """Starlette routes. ``page_renderer``: renders ``TEMPLATES``; ``api``: handles the pages' API calls.
 
-    ``rules``: of disbursements, from which a reassigned donation is removed. ``blobs``: the storage of prepared files.
-    ``form_preview``: renders the hosted form of applications. ``limits``: request rate limits. ``dossiers``: by ID
-    type.
+    ``disbursement_rules``: of disbursements, from which a reassigned donation is removed. ``blobs``: the storage of
+    prepared files. ``form_preview_renderer``: renders the hosted form of applications. ``rate_limits``: request rate
+    limits. ``dossier_loaders``: by ID type.
     """
     context, calls = PageContext(page_guard.db, page_guard, page_renderer), MemberApiClient(api)
     files = RecordListReader(page_guard.db, calls, {API_REQUESTS: ApiRequestSource(page_guard.db)})
-    records = RecordPages(context, calls, LISTS, files, dossiers)
+    records = RecordPages(context, calls, LISTS, files, dossier_loaders)
     return [
         *HomePages(context, calls).routes(),
         *SearchPages(context, calls, records).routes(),
         *SavedViewPages(context, LISTS).routes(),
         *ExportPages(context, files, blobs).routes(),
-        *DonationPages(context, calls, records, rules).routes(),
+        *DonationPages(context, calls, records, disbursement_rules).routes(),
         *WebhookPages(context, calls).routes(),
-        *UsageLimitPages(context, limits).routes(),
+        *UsageLimitPages(context, rate_limits).routes(),
         *DisbursementPages(context, records).routes(),
         *SubmissionPages(context, calls, records).routes(),
         *ReportPages(context).routes(),
-        *BrandingPages(context, form_preview).routes(),
+        *BrandingPages(context, form_preview_renderer).routes(),
         *PreferencePages(context).routes(),
         *ComponentGalleryPages(context).routes(),
         *RefundLimitPages(context).routes(),
-        *SubmissionConfigurationPages(context, form_preview).routes(),
-        *QuestionPages(context, calls, records, form_preview).routes(),
+        *SubmissionConfigurationPages(context, form_preview_renderer).routes(),
+        *QuestionPages(context, calls, records, form_preview_renderer).routes(),
         *RecordFormPages(context, calls, records).routes(),
         *RecordImagePages(context, calls, records).routes(),
         *NonprofitInvitePages(context, records).routes(),

@@ -12,7 +12,7 @@ from almoner.validation.applications.configurations.domain import (
     FieldChoice,
     FieldKind,
     PartnerField,
-    find_field_problems,
+    find_partner_field_problems,
 )
 
 KINDS: Final[tuple[FieldKind, ...]] = get_args(FieldKind)
@@ -98,7 +98,7 @@ def find_question_problems(form: QuestionForm, fields: Sequence[PartnerField], p
     if values > _MOST_CHOICES:
         many = f"must have at most {MAX_CHOICES} answers, but there are {values}"
         return [*unmatched, QuestionProblem("values", many)]
-    return [*unmatched, *problems_from_api_reasons(find_field_problems(fields), position)]
+    return [*unmatched, *problems_from_api_reasons(find_partner_field_problems(fields), position)]
 
 
 def problems_from_api_reasons(reasons: Iterable[str], position: int) -> list[QuestionProblem]:

@@ -12,7 +12,7 @@ from almoner.kit import language as languages
 from almoner.kit.time import iso_timestamp
 from almoner.platform.pages import formats
 from almoner.platform.pages.csv_files import csv_header_line, csv_line
-from almoner.platform.pages.pdf import PdfRenderer, text_with_direction
+from almoner.platform.pages.pdf import PdfRenderer, text_and_direction_facts
 
 PRINTED_ROWS: Final = 1000
 """The maximum number of rows in a PDF. If there are more, the PDF says so."""
@@ -28,7 +28,7 @@ class NamedReportRow:
     row: ReportRow
 
 
-def csv_lines(report: MonthlyReport, layout: ReportLayout, rows: Sequence[NamedReportRow]) -> Iterator[bytes]:
+def report_csv_lines(report: MonthlyReport, layout: ReportLayout, rows: Sequence[NamedReportRow]) -> Iterator[bytes]:
     """The lines of the CSV file; each names its period and partner."""
     names = [*(column.name for column in layout.columns), layout.total_column_name]
     yield csv_header_line(
@@ -46,7 +46,7 @@ def _member(name: str) -> str:
     return first + "".join(part.title() for part in rest)
 
 
-async def render_pdf(
+async def render_report_pdf(
     report: MonthlyReport, layout: ReportLayout, rows: Sequence[NamedReportRow], texts: PageTexts, partner_name: str
 ) -> bytes:
     """Render a report as PDF, in the language of the member."""
@@ -58,7 +58,8 @@ async def render_pdf(
 
     def amounts(currency: str, minors: Sequence[int]) -> list[dict[str, object]]:
         return [
-            text_with_direction(formats.format_money(minor, currency, locale), document_is_rtl=rtl) for minor in minors
+            text_and_direction_facts(formats.format_money(minor, currency, locale), document_is_rtl=rtl)
+            for minor in minors
         ]
 
     facts = {
@@ -68,13 +69,13 @@ async def render_pdf(
         "plain": language.text("page.rewritten"),
         "title": texts.text(f"reports.name.{layout.name}"),
         "month": formats.format_month(report.month, locale),
-        "partner": text_with_direction(partner_name, document_is_rtl=rtl),
+        "partner": text_and_direction_facts(partner_name, document_is_rtl=rtl),
         "date": [report.made_at.year, report.made_at.month, report.made_at.day],
         "about": report_header_lines(report, layout, texts),
         "columns": [texts.text("reports.nonprofit"), *(texts.text(f"reports.column.{name}") for name in names)],
         "rows": [
             {
-                "name": text_with_direction(named.nonprofit, document_is_rtl=rtl),
+                "name": text_and_direction_facts(named.nonprofit, document_is_rtl=rtl),
                 "amounts": amounts(named.row.currency, named.row.amounts),
             }
             for named in rows[:PRINTED_ROWS]

@@ -14,7 +14,7 @@ from almoner.access.accounts.page_texts import build_page_texts
 from almoner.access.partners import service as partners
 from almoner.dashboard.domain import REPORT_READERS
 from almoner.dashboard.rendering import render_page
-from almoner.dashboard.report_documents import NamedReportRow, csv_lines, render_pdf, report_header_lines
+from almoner.dashboard.report_documents import NamedReportRow, render_report_pdf, report_csv_lines, report_header_lines
 from almoner.giving.accounting.monthly_reports import service as reports
 from almoner.giving.accounting.monthly_reports.domain import (
     CLOSABLE_AFTER,
@@ -50,7 +50,7 @@ class ReportPages:
         context, readers = self._context, sorted(REPORT_READERS)
         return [
             context.route(PATH, self.list_reports, *readers),
-            context.route(f"{PATH}/{{id}}", self.show, *readers),
+            context.route(f"{PATH}/{{id}}", self.show_report, *readers),
             context.route(f"{PATH}/{{id}}/close", self.close_report, *readers, requires_reauthentication=True),
             *(
                 context.route(f"{PATH}/{{id}}/{name}.{kind}", self.download, *readers, methods=["GET"])
@@ -74,7 +74,7 @@ class ReportPages:
             self._context, visitor, "reports.html", months=months, mailed=mailed, format_month=self._month(visitor)
         )
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_report(self, visitor: SignedInRequest) -> Response:
         """Show one report of a month, once it is ready."""
         partner, month = partner_from_request(visitor), _month_of(visitor)
         if visitor.form:
@@ -146,9 +146,9 @@ class ReportPages:
         if report is None or report.made_at is None:
             raise NotFound
         if kind == "csv":
-            body, media_type = b"".join(csv_lines(report, layout, rows)), "text/csv; charset=utf-8"
+            body, media_type = b"".join(report_csv_lines(report, layout, rows)), "text/csv; charset=utf-8"
         else:
-            body = await render_pdf(report, layout, rows, build_page_texts(self._context, visitor), account.name)
+            body = await render_report_pdf(report, layout, rows, build_page_texts(self._context, visitor), account.name)
             media_type = "application/pdf"
         saved_as = f'attachment; filename="{name}-{month:%Y-%m}.{kind}"'
         return Response(body, media_type=media_type, headers={**NO_PAGE, "Content-Disposition": saved_as})

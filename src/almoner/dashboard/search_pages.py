@@ -48,11 +48,11 @@ class SearchPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            self._context.route("/search", self.show, *MEMBER_ROLES, methods=["GET"]),
+            self._context.route("/search", self.show_results, *MEMBER_ROLES, methods=["GET"]),
             self._context.route("/search/hits", self.show_live_results, *MEMBER_ROLES, methods=["GET"]),
         ]
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_results(self, visitor: SignedInRequest) -> Response:
         """Show all search results; an ID leads directly to its record."""
         typed = _entered_query(visitor)
         if _ID.fullmatch(typed) and (path := PATHS_BY_ID_TYPE.get(typed.removeprefix("sandbox_").split("_")[0])):

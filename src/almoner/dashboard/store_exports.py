@@ -79,7 +79,7 @@ async def record_export_file(
 
 
 @across_partners("sweep")
-async def next_expiry_at(tx: Tx) -> datetime | None:
+async def next_export_expiry_at(tx: Tx) -> datetime | None:
     """When the next file expires; None if there is none."""
     found: datetime | None = await tx.fetchval("select min(expires_at) from csv_export")
     return found

@@ -26,9 +26,9 @@ class SubmissionPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         readers = sorted(roles_with_scope(SUBMISSIONS.scope))
-        return [self._context.route(f"{SUBMISSIONS.path}/{{id}}", self.show, *readers, methods=["GET"])]
+        return [self._context.route(f"{SUBMISSIONS.path}/{{id}}", self.show_submission, *readers, methods=["GET"])]
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_submission(self, visitor: SignedInRequest) -> Response:
         """Show a submission; the links to its documents are valid for some minutes."""
         record = await self._records.get_record(visitor, SUBMISSIONS)
         documents = None

@@ -40,12 +40,12 @@ class SavedViewPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            self._context.route(PATH, self.show, *MEMBER_ROLES),
+            self._context.route(PATH, self.show_saved_views, *MEMBER_ROLES),
             self._context.route(f"{PATH}/{{id}}", self.rename, *MEMBER_ROLES),
             self._context.route(f"{PATH}/{{id}}/delete", self.delete, *MEMBER_ROLES),
         ]
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_saved_views(self, visitor: SignedInRequest) -> Response:
         """Show all saved views of the person; a posted form saves one."""
         problem = ""
         unsaved: SavedView | None = None

@@ -43,11 +43,11 @@ class WebhookPages:
         roles = sorted(roles_with_scope("webhooks:write"))
         return [
             context.route(PATH, self.list_endpoints, *roles, methods=["GET"]),
-            context.route(f"{PATH}/new", self.create, *roles, requires_reauthentication=True),
-            context.route(path, self.show, *roles),
-            context.route(f"{path}/replay", self.replay, *roles),
+            context.route(f"{PATH}/new", self.create_endpoint, *roles, requires_reauthentication=True),
+            context.route(path, self.show_endpoint, *roles),
+            context.route(f"{path}/replay", self.replay_events, *roles),
             context.route(f"{path}/rotate-secret", self.rotate_secret, *roles, requires_reauthentication=True),
-            context.route(f"{path}/delete", self.delete, *roles, requires_reauthentication=True),
+            context.route(f"{path}/delete", self.delete_endpoint, *roles, requires_reauthentication=True),
         ]
 
     async def list_endpoints(self, visitor: SignedInRequest) -> Response:
@@ -60,7 +60,7 @@ class WebhookPages:
             message=_DONE.get(visitor.query.get("done", "")),
         )
 
-    async def create(self, visitor: SignedInRequest) -> Response:
+    async def create_endpoint(self, visitor: SignedInRequest) -> Response:
         """Show the form for a new endpoint, then its secret, once."""
         chosen = [str(one) for one in visitor.form.getlist("event")]
         texts = build_page_texts(self._context, visitor)
@@ -85,7 +85,7 @@ class WebhookPages:
             problems=problems,
         )
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_endpoint(self, visitor: SignedInRequest) -> Response:
         """Show an endpoint with its deliveries and actions."""
         endpoint = await self._endpoint(visitor)
         problem: Markup | None = None
@@ -117,7 +117,7 @@ class WebhookPages:
             problem=problem,
         )
 
-    async def replay(self, visitor: SignedInRequest) -> Response:
+    async def replay_events(self, visitor: SignedInRequest) -> Response:
         """Replay events from a given time, and show how many deliveries were started."""
         endpoint, problems, scheduled = await self._endpoint(visitor), {}, None
         if visitor.form:
@@ -148,7 +148,7 @@ class WebhookPages:
         path, key = f"{_CALL}/{endpoint['id']}/rotate-secret", visitor.form_key
         return self._secret(visitor, await self._calls.post(visitor, path, idempotency_key=key))
 
-    async def delete(self, visitor: SignedInRequest) -> Response:
+    async def delete_endpoint(self, visitor: SignedInRequest) -> Response:
         """Delete the endpoint after confirmation."""
         endpoint = await self._endpoint(visitor)
         if not visitor.form:
@@ -173,7 +173,7 @@ class WebhookPages:
         """The endpoint named in the URL, without its secret. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.portal.home}{PATH}/").split("/")[0]
         self._context.parse_id("webhooksubscription", name)
-        return await find_record(self._endpoint_pages(visitor), name)
+        return await find_record_in_pages(self._endpoint_pages(visitor), name)
 
     def _endpoint_pages(self, visitor: SignedInRequest) -> AsyncIterator[Sequence[Record]]:
         """All endpoints, without their secrets, page by page."""
@@ -183,9 +183,9 @@ class WebhookPages:
         return render_page(self._context, visitor, "webhook_secret.html", endpoint=endpoint)
 
 
-async def find_record(pages: AsyncIterator[Sequence[Record]], record_id: str) -> Record:
+async def find_record_in_pages(record_pages: AsyncIterator[Sequence[Record]], record_id: str) -> Record:
     """The record with this ID; no page after it is read. Raises NotFound."""
-    async for records in pages:
+    async for records in record_pages:
         for one in records:
             if one["id"] == record_id:
                 return one

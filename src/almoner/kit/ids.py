@@ -70,13 +70,13 @@ class RecordIdCodec:
         head = f"{self._prefix}{record_type}_"
         return decode_uuid(text[len(head) :]) if text.startswith(head) else None
 
-    def id_pattern(self, record_type: str, suffix_pattern: str = "", other_values: Sequence[str] = ()) -> str:
+    def id_pattern(self, record_type: str, suffix_pattern: str = "", other_accepted_values: Sequence[str] = ()) -> str:
         """Regular expression of this type's identifiers in either environment, for the interface description.
 
-        ``suffix_pattern``: a pattern of what may follow one, ``other_values``: other values that are taken.
+        ``suffix_pattern``: a pattern of what may follow one, ``other_accepted_values``: other values that are taken.
         """
         own = f"({_SANDBOX})?{record_type}_[0-7][0-9a-hjkmnp-tv-z]{{25}}{suffix_pattern}"
-        return f"^({'|'.join((own, *other_values))})$" if other_values else f"^{own}$"
+        return f"^({'|'.join((own, *other_accepted_values))})$" if other_accepted_values else f"^{own}$"
 
     def example_id(self, record_type: str) -> str:
         """A well-formed example identifier."""

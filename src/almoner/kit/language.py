@@ -36,13 +36,13 @@ def is_language_tag(tag: str) -> bool:
     return len(tag) <= 35 and _TAG.fullmatch(tag) is not None
 
 
-def nearest_offered_language(tag: str, offered: Collection[str]) -> str | None:
+def nearest_offered_language(tag: str, offered_languages: Collection[str]) -> str | None:
     """The offered language that a tag falls back to, or None.
 
     Itself, then with subtags cut off its end (RFC 4647 3.4), then another region's form of the same language
     (``pt-PT`` reads ``pt-BR``), then a neighbour (``ca`` reads ``es``).
     """
-    by_lower = {language.lower(): language for language in offered}
+    by_lower = {language.lower(): language for language in offered_languages}
     primary, rest = primary_language_of_tag(tag), tag.lower().split("-")[1:]
     for known in (primary, _NEIGHBOURS.get(primary)):
         if known is None:
@@ -88,9 +88,9 @@ def _weighted_tags(header: str) -> Iterator[tuple[float, str]]:
             yield quality, tag.strip()
 
 
-def negotiate_language(accept_language: str | None, offered: Collection[str]) -> str | None:
+def negotiate_language(accept_language: str | None, offered_languages: Collection[str]) -> str | None:
     """The offered language that the header likes best, or None when it likes none."""
     for tag in preferred_language_tags(accept_language):
-        if found := nearest_offered_language(tag, offered):
+        if found := nearest_offered_language(tag, offered_languages):
             return found
     return None

@@ -90,7 +90,7 @@ def format_amount(money: Money) -> str:
     return f"{Decimal(money.minor).scaleb(-currency_exponent(money.currency)):,f} {money.currency}"
 
 
-def allocate(whole: Money, weights: Sequence[int]) -> list[Money]:
+def allocate(total_amount: Money, weights: Sequence[int]) -> list[Money]:
     """Split an amount by weights, exactly, by largest remainder.
 
     Equal remainders go to the earlier part, so that the same call always gives the same split. Raises MoneyError
@@ -100,7 +100,7 @@ def allocate(whole: Money, weights: Sequence[int]) -> list[Money]:
         raise MoneyError("weights are whole numbers from 0")
     if (total := sum(weights)) == 0:
         raise MoneyError("at least one weight must be above 0")
-    shares = [divmod(whole.minor * weight, total) for weight in weights]
-    left = whole.minor - sum(share for share, _ in shares)
+    shares = [divmod(total_amount.minor * weight, total) for weight in weights]
+    left = total_amount.minor - sum(share for share, _ in shares)
     largest = sorted(range(len(shares)), key=lambda place: -shares[place][1])[:left]
-    return [Money(share + (place in largest), whole.currency) for place, (share, _) in enumerate(shares)]
+    return [Money(share + (place in largest), total_amount.currency) for place, (share, _) in enumerate(shares)]

@@ -9,24 +9,26 @@ class Lifecycle:
     """The allowed status transitions of a record type."""
 
     resource: str
-    targets_by_source: Mapping[str, frozenset[str]]
+    target_states_by_source_state: Mapping[str, frozenset[str]]
 
     def allows_transition(self, source: str, target: str) -> bool:
         """Whether ``source`` may become ``target``."""
-        return target in self.targets_by_source.get(source, frozenset())
+        return target in self.target_states_by_source_state.get(source, frozenset())
 
     def source_states_of(self, target: str) -> tuple[str, ...]:
         """The states from which ``target`` may be entered, for ``WHERE status = ANY($n)``."""
-        return tuple(source for source, targets in self.targets_by_source.items() if target in targets)
+        return tuple(source for source, targets in self.target_states_by_source_state.items() if target in targets)
 
     def states(self) -> frozenset[str]:
         """Every state named in the table."""
-        return frozenset(self.targets_by_source) | frozenset(
-            target for targets in self.targets_by_source.values() for target in targets
+        return frozenset(self.target_states_by_source_state) | frozenset(
+            target for targets in self.target_states_by_source_state.values() for target in targets
         )
 
     def transitions(self) -> Iterator[tuple[str, str]]:
         """All (from, to) pairs, sorted, as the database's ``lifecycle_transition`` rows must show them."""
         return iter(
-            sorted((source, target) for source, targets in self.targets_by_source.items() for target in targets)
+            sorted(
+                (source, target) for source, targets in self.target_states_by_source_state.items() for target in targets
+            )
         )

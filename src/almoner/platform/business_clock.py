@@ -90,7 +90,7 @@ async def store_offset(tx: Tx, offset: timedelta) -> ClockOffset:
     return ClockOffset(row["clock_offset"], row["version"])
 
 
-class ClockSynchroniser:
+class ClockOffsetSynchroniser:
     """Keeps this process's clock equal to the stored offset."""
 
     def __init__(self, db: Database, clock: MovableClock, pulse: Heartbeat, telemetry: Telemetry) -> None:

@@ -52,21 +52,21 @@ class Vault:
     def _derive(self, purpose: str) -> bytes:
         return HKDF(SHA256(), length=32, salt=None, info=b"almoner:" + purpose.encode()).derive(self._master_key)
 
-    def keyed_hash(self, purpose: str, data: bytes) -> bytes:
+    def compute_keyed_hash(self, purpose: str, data: bytes) -> bytes:
         """HMAC-SHA256 (32 bytes) of the data under the purpose's key."""
         return hmac.digest(self._derived(purpose), data, "sha256")
 
     def compute_mac(self, purpose: str, data: bytes) -> bytes:
         """A 16-byte MAC of the data under the purpose's key."""
-        return self.keyed_hash(purpose, data)[:_SIGNATURE_BYTES]
+        return self.compute_keyed_hash(purpose, data)[:_SIGNATURE_BYTES]
 
     def verify_mac(self, purpose: str, data: bytes, mac: bytes) -> bool:
         """Whether the MAC was made by ``compute_mac``, in constant time."""
         return hmac.compare_digest(self.compute_mac(purpose, data), mac)
 
-    def signing_key(self, purpose: str) -> Ed25519PrivateKey:
+    def derive_signing_key(self, purpose: str) -> Ed25519PrivateKey:
         """The Ed25519 key of a purpose, for signatures that others verify."""
-        return Ed25519PrivateKey.from_private_bytes(self.keyed_hash(purpose, b"ed25519"))
+        return Ed25519PrivateKey.from_private_bytes(self.compute_keyed_hash(purpose, b"ed25519"))
 
     def encrypt(self, plaintext: bytes, *, context: str, associated_data: bytes = b"") -> bytes:
         """AES-256-GCM under the context's key; ``associated_data`` (such as a row ID) is needed again to decrypt."""
@@ -107,7 +107,7 @@ class Vault:
         return ExpiringPageToken(UUID(bytes=known[:_ID_BYTES]), expires_at)
 
     def _token(self, purpose: str, named: bytes) -> str:
-        tag = self.keyed_hash("page:" + purpose, named)[:_TAG_BYTES]
+        tag = self.compute_keyed_hash("page:" + purpose, named)[:_TAG_BYTES]
         return urlsafe_b64encode(named + tag).decode().rstrip("=")
 
     def _verified_payload(self, purpose: str, token: str) -> bytes | None:

@@ -149,7 +149,7 @@ def build_claim(
     """
     if idempotency_key is None:
         return IdempotencyClaim(partner, route, b"", None, None)
-    key_hash = vault.keyed_hash("idempotency-key", partner.id.bytes + idempotency_key.encode())
+    key_hash = vault.compute_keyed_hash("idempotency-key", partner.id.bytes + idempotency_key.encode())
     lock = int.from_bytes(key_hash[:8], signed=True)
     whose = b"publishable\n" if with_publishable_key else b""  # no route starts like this
     return IdempotencyClaim(
@@ -206,12 +206,12 @@ async def apply_form_once(
     The server does not store it, and the result, which may contain a secret that is shown once, cannot be decrypted
     without it.
     """
-    key_hash = tx.vault.keyed_hash("form", partner.id.bytes + form_secret)
+    key_hash = tx.vault.compute_keyed_hash("form", partner.id.bytes + form_secret)
     await tx.execute("select pg_advisory_xact_lock($1)", int.from_bytes(key_hash[:8], signed=True))
     stored = await tx.fetchval(
         "select response from idempotency_response where partner_id = $1 and key_hash = $2", partner.id, key_hash
     )
-    vault = Vault(tx.vault.keyed_hash("form-result", form_secret))
+    vault = Vault(tx.vault.compute_keyed_hash("form-result", form_secret))
     if stored is not None:
         return msgspec.json.decode(vault.decrypt(stored, context="form", associated_data=key_hash), type=result_type)
     if result := await apply():

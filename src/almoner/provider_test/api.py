@@ -202,7 +202,7 @@ class MerchantApi:
             ("GET", "/v1/payments/{id}/disputes", self.list_disputes),
             ("POST", "/v1/files", self.upload_file),
             ("POST", "/v1/disputes/{id}/evidence", self.submit_evidence),
-            ("POST", "/v1/setups", self.create_setup),
+            ("POST", "/v1/setups", self.create_payment_method_setup),
             ("POST", "/v1/charges", self.charge_card),
             ("GET", "/v1/charges/{reference}", self.read_charge),
             ("GET", method, self.read_payment_method),
@@ -228,7 +228,7 @@ class MerchantApi:
         asked = await _read_call(request, PaymentBody)
         return asked if isinstance(asked, Response) else await self._create_page(request, asked)
 
-    async def create_setup(self, request: Request) -> Response:
+    async def create_payment_method_setup(self, request: Request) -> Response:
         """A new page that saves a card; idempotent as a payment is, and read and cancelled as one."""
         asked = await _read_call(request, PaymentMethodSetupBody)
         return asked if isinstance(asked, Response) else await self._create_page(request, asked)

@@ -262,7 +262,7 @@ class CardForm:
     cvc: str = field(repr=False)
     name: str
 
-    def parse_card(self, now: datetime) -> Card | dict[str, str]:
+    def parse_card_or_field_errors(self, now: datetime) -> Card | dict[str, str]:
         """The card, or the message key of each invalid field."""
         digits = re.sub(r"[\s-]", "", _ascii_digits(self.number))
         problems = {}

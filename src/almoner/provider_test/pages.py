@@ -77,7 +77,7 @@ class PaymentPages:
             cvc=_form_text(posted, "cvc"),
             name=_form_text(posted, "name"),
         )
-        card = typed.parse_card(self.database.deployment.clock.now())
+        card = typed.parse_card_or_field_errors(self.database.deployment.clock.now())
         if isinstance(card, dict):
             return self._card_form(payment, status=422, typed=typed, problems=card)
         async with self.database.write() as tx:

@@ -118,23 +118,25 @@ async def charge_off_session(
     return ended
 
 
-async def fail_next_charge(tx: Tx, customer_id: str, method_id: str, reason: DeclineReason) -> bool:
+async def fail_next_charge(tx: Tx, customer_id: str, payment_method_id: str, decline_reason: DeclineReason) -> bool:
     """Make the next charge of a saved card fail; False if there is no such card."""
-    return await _change_method(tx, customer_id, method_id, fails_with=reason.value)
+    return await _change_method(tx, customer_id, payment_method_id, fails_with=decline_reason.value)
 
 
-async def expire_card(tx: Tx, customer_id: str, method_id: str) -> bool:
+async def expire_card(tx: Tx, customer_id: str, payment_method_id: str) -> bool:
     """Expire a saved card; False if there is no such card."""
     last_month = tx.now.replace(day=1) - timedelta(days=1)
-    return await _change_method(tx, customer_id, method_id, expires_at=end_of_month(last_month.year, last_month.month))
+    return await _change_method(
+        tx, customer_id, payment_method_id, expires_at=end_of_month(last_month.year, last_month.month)
+    )
 
 
-async def renew_card(tx: Tx, customer_id: str, method_id: str) -> bool:
+async def renew_card(tx: Tx, customer_id: str, payment_method_id: str) -> bool:
     """Simulate a bank that renews a saved card, and notify the merchant; False if there is no such card."""
     later = end_of_month(tx.now.year + RENEWED_FOR_YEARS, tx.now.month)
-    if not await _change_method(tx, customer_id, method_id, expires_at=later, renewed=True):
+    if not await _change_method(tx, customer_id, payment_method_id, expires_at=later, renewed=True):
         return False
-    method = await store.lock_payment_method(tx, method_id)
+    method = await store.lock_payment_method(tx, payment_method_id)
     assert method is not None, "it is locked"
     await _notify_method(tx, method)
     return True
@@ -153,9 +155,9 @@ async def _change_method(tx: Tx, customer: str, method_id: str, *, renewed: bool
     return True
 
 
-async def delete_payment_method(tx: Tx, customer_id: str, method_id: str) -> None:
+async def delete_payment_method(tx: Tx, customer_id: str, payment_method_id: str) -> None:
     """Delete a saved card; does nothing if it does not exist."""
-    await store.delete_payment_method(tx, customer_id, method_id)
+    await store.delete_payment_method(tx, customer_id, payment_method_id)
 
 
 async def answer_challenge(tx: Tx, payment_id: str, *, confirmed: bool) -> Payment | None:

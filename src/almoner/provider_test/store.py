@@ -107,27 +107,29 @@ async def insert_payment_method(tx: Tx, payment_method: PaymentMethod) -> None:
     )
 
 
-async def find_usable_payment_method(tx: Tx, customer_id: str, method_id: str) -> PaymentMethod | None:
+async def find_usable_payment_method(tx: Tx, customer_id: str, payment_method_id: str) -> PaymentMethod | None:
     """A customer's saved card whose payment succeeded."""
     row = await tx.fetchrow(
         f"""select {_METHOD} from provider_test.payment_method m
             where customer = $1 and id = $2 and exists (
                 select from provider_test.payment where payment_method_id = m.id and status = 'succeeded')""",
         customer_id,
-        method_id,
+        payment_method_id,
     )
     return None if row is None else PaymentMethod(**row)
 
 
-async def find_payment_method(tx: Tx, method_id: str) -> PaymentMethod | None:
+async def find_payment_method(tx: Tx, payment_method_id: str) -> PaymentMethod | None:
     """A saved card."""
-    row = await tx.fetchrow(f"select {_METHOD} from provider_test.payment_method where id = $1", method_id)
+    row = await tx.fetchrow(f"select {_METHOD} from provider_test.payment_method where id = $1", payment_method_id)
     return None if row is None else PaymentMethod(**row)
 
 
-async def lock_payment_method(tx: Tx, method_id: str) -> PaymentMethod | None:
+async def lock_payment_method(tx: Tx, payment_method_id: str) -> PaymentMethod | None:
     """A saved card, locked until the transaction ends: two charges of it take turns."""
-    row = await tx.fetchrow(f"select {_METHOD} from provider_test.payment_method where id = $1 for update", method_id)
+    row = await tx.fetchrow(
+        f"select {_METHOD} from provider_test.payment_method where id = $1 for update", payment_method_id
+    )
     return None if row is None else PaymentMethod(**row)
 
 
@@ -144,9 +146,11 @@ async def update_payment_method(tx: Tx, payment_method: PaymentMethod) -> None:
     )
 
 
-async def delete_payment_method(tx: Tx, customer_id: str, method_id: str) -> None:
+async def delete_payment_method(tx: Tx, customer_id: str, payment_method_id: str) -> None:
     """Delete a customer's saved card."""
-    await tx.execute("delete from provider_test.payment_method where customer = $1 and id = $2", customer_id, method_id)
+    await tx.execute(
+        "delete from provider_test.payment_method where customer = $1 and id = $2", customer_id, payment_method_id
+    )
 
 
 async def find_refund(tx: Tx, idempotency_key: str) -> Refund | None:

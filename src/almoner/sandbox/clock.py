@@ -125,7 +125,7 @@ class SandboxClock:
 
     async def _behind(self, version: int) -> int:
         async with self._background.db.read() as tx:
-            return await processes.count_processes_behind_clock(tx, version)
+            return await processes.count_processes_behind_clock_version(tx, version)
 
     async def _wait_until_idle(self, deadline: float) -> None:
         """Do what is due, and wait for what others have in hand."""

@@ -40,7 +40,7 @@ class _Direct:
         if donation.status != "ACTIVE":
             raise DonationInvalidState(f"the donation is {donation.status}: only one that is ACTIVE is asked for")
         await donation_requests_flows.invoice_partner(
-            self._db, PartnerCurrency(partner.id, donation.money.currency), immediately=True
+            self._db, PartnerCurrency(partner.id, donation.money.currency), end_period_now=True
         )
         async with self._db.read() as tx:
             return donations.serialise_for_api(tx, await donations.get(tx, partner, donation_id))

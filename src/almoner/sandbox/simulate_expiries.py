@@ -14,7 +14,7 @@ from almoner.validation.applications.invites.domain import InviteExpired, Invite
 ERRORS: Final = (InviteExpired, InviteInvalidState)
 
 
-def simulated_expiry_actions(db: Database) -> SimulatedActions:
+def simulated_session_and_invite_expiry_actions(db: Database) -> SimulatedActions:
     """The simulated expiries; each raises NotFound, or an error if the record is not open."""
 
     async def expire_session(partner: Partner, session_id: UUID, _body: SimulateBody) -> ResponseRecord:

@@ -26,7 +26,9 @@ ERRORS: Final = (InvalidState, CannotAcceptDonations, WrongTargetCurrency)
 _WHY: Final = "Simulated by the partner."
 
 
-def simulated_money_actions(db: Database, provider: PaymentProvider, rules: DisbursementRules) -> SimulatedActions:
+def simulated_settlement_and_disbursement_actions(
+    db: Database, provider: PaymentProvider, rules: DisbursementRules
+) -> SimulatedActions:
     """The simulated settlement and disbursement of a donation, with the provider's fee."""
     money = _Money(db, provider, rules)
     return {

@@ -9,11 +9,11 @@ from almoner.sandbox.schemas import SimulateBody
 from almoner.sandbox.simulate import SimulatedActions
 
 
-def simulated_register_actions(db: Database) -> SimulatedActions:
+def simulated_organisation_update_actions(db: Database) -> SimulatedActions:
     """The simulated actions of registers. Raises NotFound."""
 
     async def update(partner: Partner, organisation_id: UUID, _body: SimulateBody) -> ResponseRecord:
         async with db.write() as tx:
-            return await organisations.emit_organisation_updated_event(tx, partner, organisation_id)
+            return await organisations.emit_organisation_updated_event_returning_record(tx, partner, organisation_id)
 
     return {("organisation", "update"): update}

@@ -74,7 +74,7 @@ async def list_mail_page(
     tx: Tx, partner: Partner, page_: RequestedPage, to: str | None, subject: str | None
 ) -> tuple[list[SandboxMail], int]:
     """One page of the partner's emails in reading order, and the total, from one snapshot."""
-    down = page_.reads_descending
+    down = page_.fetches_descending
     sql = _MAIL_PAGE.format(comparison="<" if down else ">", order="desc" if down else "asc")
     rows = await tx.fetch(sql, partner.id, to, subject, page_.after_id, page_.fetch_limit)
     return await _mails(tx, [row for row in rows if row["id"] is not None]), rows[0]["total"]

@@ -95,7 +95,9 @@ class ScimApplication:
 
     def _protocol_for(self, partner: bytes) -> ScimWireFormat:
         """The protocol for one partner; cursors of other partners are invalid (settled 1.1)."""
-        return ScimWireFormat(self._provider, secret=self._db.deployment.vault.keyed_hash("scim-cursor", partner))
+        return ScimWireFormat(
+            self._provider, secret=self._db.deployment.vault.compute_keyed_hash("scim-cursor", partner)
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request; every response has the RateLimit headers."""

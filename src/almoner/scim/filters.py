@@ -56,7 +56,7 @@ class SqlParameters:
         self.values.append(value)
         return f"${len(self.values)}::{type_}"
 
-    def count_comparison(self) -> None:
+    def count_comparison_within_limit(self) -> None:
         """Count a comparison. Raises InvalidFilterException above the maximum."""
         self.conditions += 1
         if self.conditions > MOST_CONDITIONS:
@@ -93,7 +93,7 @@ class _ResourceVisitor(_LogicalVisitor):
         self._parameters = parameters
 
     def visit_comparison(self, node: Comparison) -> str:
-        self._parameters.count_comparison()
+        self._parameters.count_comparison_within_limit()
         binding = self._filter.resolve_comparison(node.attr_path, strict=False)
         if binding is None:
             return "false"
@@ -109,7 +109,7 @@ class _ResourceVisitor(_LogicalVisitor):
         return _exists_sql(place, comparison_sql(item, node.op, value, self._parameters))
 
     def visit_present(self, node: Present) -> str:
-        self._parameters.count_comparison()
+        self._parameters.count_comparison_within_limit()
         binding = self._filter.resolve(node.attr_path, strict=False)
         if binding is None:
             return "false"
@@ -145,7 +145,7 @@ class _ValueVisitor(_LogicalVisitor):
         self._parameters = parameters
 
     def visit_comparison(self, node: Comparison) -> str:
-        self._parameters.count_comparison()
+        self._parameters.count_comparison_within_limit()
         return (
             comparison_sql(self._value, node.op, node.value, self._parameters)
             if _is_value_path(node.attr_path)
@@ -153,7 +153,7 @@ class _ValueVisitor(_LogicalVisitor):
         )
 
     def visit_present(self, node: Present) -> str:
-        self._parameters.count_comparison()
+        self._parameters.count_comparison_within_limit()
         return _presence_sql(self._value) if _is_value_path(node.attr_path) else "false"
 
 

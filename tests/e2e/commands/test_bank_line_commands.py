@@ -36,7 +36,7 @@ async def heard(almoner: Type, folder: Path, *entries: Entry, name: str = "S1") 
 async def line(service: Service, name: str) -> str:
     """A line as officers name it, by the bank's name of it."""
     async with service.db.read() as tx:
-        found = await bank_statements.list_lines(tx, 100, any_status=True)
+        found = await bank_statements.list_oldest_open_or_newest_lines(tx, 100, newest_of_any_status=True)
         return next(tx.ids.encode("bankline", one.id) for one in found if one.movement.reference == name)
 
 

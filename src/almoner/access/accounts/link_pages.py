@@ -27,7 +27,7 @@ from almoner.access.sign_ins.service import account, links
 from almoner.access.sso import service as sso
 from almoner.platform.database.transactions import Tx
 from almoner.platform.outbound import email_addresses
-from almoner.platform.outbound.addresses import network_of_client
+from almoner.platform.outbound.addresses import client_network_for_rate_limit
 from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.ratelimit import RateLimit, RateLimiter
@@ -306,7 +306,7 @@ class EmailLinkPages:
 
     def _too_many(self, entry: SignInContext) -> Response | None:
         """The 429 response if too many emails were requested, with the time of the next attempt; else None."""
-        where = network_of_client(entry.browser.ip_address)
+        where = client_network_for_rate_limit(entry.browser.ip_address)
         wait = self._limiter.count_call(_LETTERS, where, self._clock.real_now().timestamp()).retry_after_seconds
         if wait is None:
             return None

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from almoner.access.accounts.domain import FORM_LIMITS, FormLimits
-from almoner.access.credentials.domain import is_storable_text
+from almoner.access.credentials.domain import can_be_stored_in_database
 from almoner.kit.errors import ContentTooLarge
 from almoner.platform.http import uploads
 from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration
@@ -21,7 +21,7 @@ _QUICK_BYTES: Final = 65_536
 
 def ensure_valid_query_characters(request: Request) -> None:
     """Check the query string. Raises HTTPException for characters that the database cannot store, such as NUL."""
-    if not all(is_storable_text(part) for pair in request.query_params.multi_items() for part in pair):
+    if not all(can_be_stored_in_database(part) for pair in request.query_params.multi_items() for part in pair):
         raise HTTPException(400, "The address contains characters that are not valid.")
 
 
@@ -45,7 +45,7 @@ async def read_form(request: Request, limits: FormLimits = FORM_LIMITS) -> FormD
 def _parse(body: bytearray, limits: FormLimits) -> FormData:
     """Parse a posted form. Raises ValueError, HTTPException."""
     fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=limits.max_fields)
-    if not all(is_storable_text(part) for pair in fields for part in pair):
+    if not all(can_be_stored_in_database(part) for pair in fields for part in pair):
         raise HTTPException(400, "The form contains characters that are not valid. Open the page again.")
     return FormData([(name, clean_form_value(name, value)) for name, value in fields])
 
@@ -64,7 +64,7 @@ async def read_upload(request: Request, declaration: UploadDeclaration) -> tuple
             413, f"The file is too large: at most {declaration.max_bytes // 1024 // 1024} MB."
         ) from None
     fields = received.uploaded_file.form_fields if received.uploaded_file else received.form_fields
-    if not all(is_storable_text(part) for pair in fields.items() for part in pair):
+    if not all(can_be_stored_in_database(part) for pair in fields.items() for part in pair):
         received.close()
         raise HTTPException(400, "The form contains characters that are not valid. Open the page again.")
     return FormData([(name, clean_form_value(name, value)) for name, value in fields.items()]), received

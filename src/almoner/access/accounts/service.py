@@ -34,7 +34,7 @@ class SignInPageUrl:
 async def email_sign_in_page_urls(tx: Tx, email: str) -> None:
     """Enqueue an email with the sign-in pages of this email address; takes equally long if nobody has it."""
     sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT)
-    unique = tx.vault.keyed_hash(_CONTEXT, email.casefold().encode()).hex()
+    unique = tx.vault.compute_keyed_hash(_CONTEXT, email.casefold().encode()).hex()
     await SEND_ADDRESSES.enqueue(tx, SendSignInPageUrlsJob(sealed.hex()), unique_key=unique)
 
 

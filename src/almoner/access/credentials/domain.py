@@ -176,7 +176,7 @@ def _is_monotonous(low: str) -> bool:
     return steps <= {1} or steps <= {-1}
 
 
-def is_storable_text(text: str) -> bool:
+def can_be_stored_in_database(text: str) -> bool:
     """Whether the database can store the text: no NUL and no lone surrogate."""
     return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
 

@@ -246,7 +246,7 @@ async def save_failure_counts(tx: Tx, counter_keys: Sequence[AttemptCounterKey],
     )
 
 
-async def uncount_successful_attempt(
+async def reset_source_and_decrement_shared_counters(
     tx: Tx, source_counter_keys: Sequence[AttemptCounterKey], shared_counter_keys: Sequence[AttemptCounterKey]
 ) -> None:
     """Reset the counters of ``source_counter_keys``, and take one attempt off those of ``shared_counter_keys``."""
@@ -275,7 +275,7 @@ async def delete_attempts(tx: Tx, realm_id: UUID, user_name_hashes: Sequence[byt
     )
 
 
-async def reserve_audit_entry_of_refused_attempt(tx: Tx, counter_key: AttemptCounterKey, before: datetime) -> bool:
+async def claim_refused_attempt_audit(tx: Tx, counter_key: AttemptCounterKey, before: datetime) -> bool:
     """Whether to audit a refusal of the slot now: True if none was audited since ``before``."""
     reported = await tx.fetchval(
         """

@@ -167,9 +167,9 @@ def generate_secret(prefix: str) -> str:
     return head + _checksum(head)
 
 
-def key_kind_of_secret(text: str, *, sandbox: bool) -> Kind | None:
+def key_kind_of_secret(secret: str, *, sandbox: bool) -> Kind | None:
     """The kind of a well-formed key of this environment; None if its form, checksum or environment is wrong."""
-    return next((kind for kind in _PREFIX if is_well_formed_secret(key_prefix(kind, sandbox=sandbox), text)), None)
+    return next((kind for kind in _PREFIX if is_well_formed_secret(key_prefix(kind, sandbox=sandbox), secret)), None)
 
 
 def is_well_formed_secret(prefix: str, text: str) -> bool:

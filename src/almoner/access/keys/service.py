@@ -34,7 +34,7 @@ class NoSuchKey(LookupError):
 
 def hash_key_secret(vault: Vault, secret: str) -> bytes:
     """The keyed hash under which a secret is stored (K2): 190 random bits need no slow hash."""
-    return vault.keyed_hash("api-key", secret.encode())
+    return vault.compute_keyed_hash("api-key", secret.encode())
 
 
 async def create(
@@ -89,7 +89,7 @@ async def rotate(tx: Tx, key_id: UUID, overlap: timedelta = domain.DEFAULT_OVERL
     lifetime = await _original_lifetime(tx, old)
     expires_at = None if lifetime is None else tx.real_now + lifetime
     new, secret = await create(tx, Partner(old.partner_id), old.kind, old.name, old.scopes, expires_at=expires_at)
-    await store.expire(tx, old, ends, new.id)
+    await store.set_expiry_and_successor(tx, old, ends, new.id)
     return NewApiKey(new, secret)
 
 
@@ -129,9 +129,7 @@ async def list_requests_page(
     requests = await store_requests.list_newest(tx, partner, filters, before, size + 1)
     if len(requests) > size:
         return ApiRequestPage(requests[:size], requests[size - 1].request_id)
-    return ApiRequestPage(
-        requests, await store_requests.find_last_request_id_within_search_limit(tx, partner, filters, before)
-    )
+    return ApiRequestPage(requests, await store_requests.find_oldest_searched_request_id(tx, partner, filters, before))
 
 
 async def count_rate_limited_requests(tx: Tx, partner: Partner) -> RequestCounts:

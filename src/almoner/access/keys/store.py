@@ -98,7 +98,7 @@ async def find(tx: Tx, key_id: UUID) -> ApiKey | None:
     return _key(row) if row else None
 
 
-async def expire(tx: Tx, key: ApiKey, at: datetime, successor_id: UUID) -> None:
+async def set_expiry_and_successor(tx: Tx, key: ApiKey, at: datetime, successor_id: UUID) -> None:
     """Set when a key expires, unless it ends earlier; ``successor_id`` replaces it."""
     await tx.execute(
         "update api_key set expires_at = least(expires_at, $2), replaced_by = $3 where id = $1",

@@ -78,7 +78,7 @@ async def list_newest(
     return [_request(row) for row in rows]
 
 
-async def find_last_request_id_within_search_limit(
+async def find_oldest_searched_request_id(
     tx: Tx, partner: Partner, filters: ApiRequestFilter, before: UUID | None
 ) -> UUID | None:
     """The oldest request that ``list_newest`` searches; None if it searches all."""

@@ -15,7 +15,7 @@ from almoner.access.accounts.page_guard import PageContext, SignedInRequest, par
 from almoner.access.accounts.page_texts import PageTexts, build_page_texts
 from almoner.access.members import audit_texts
 from almoner.access.members.audit_texts import AuditTexts
-from almoner.access.members.views import PAGE_SIZE, trim_to_page_size
+from almoner.access.members.views import PAGE_SIZE, trim_to_page_and_check_for_more
 from almoner.kit.errors import NotFound
 from almoner.kit.ids import lowest_id_at
 from almoner.kit.time import iso_timestamp
@@ -68,14 +68,14 @@ class AuditPages:
         """Starlette routes."""
         context = self._context
         return [
-            context.route("/audit", self.show, "owner", methods=["GET"]),
+            context.route("/audit", self.show_audit_log, "owner", methods=["GET"]),
             context.route("/audit.csv", self.download_csv, "owner", requires_reauthentication=True, methods=["GET"]),
             context.route(
                 "/audit.jsonl", self.download_json_lines, "owner", requires_reauthentication=True, methods=["GET"]
             ),
         ]
 
-    async def show(self, visitor: SignedInRequest) -> Response:
+    async def show_audit_log(self, visitor: SignedInRequest) -> Response:
         """Show audit entries, newest first."""
         partner, texts = partner_from_request(visitor), build_page_texts(self._context, visitor)
         typed = _read_filter(visitor)
@@ -88,7 +88,7 @@ class AuditPages:
                 tx, partner.id, before, PAGE_SIZE + 1,
                 actor=wanted.who or None, action=wanted.action or None, lowest_id=since,
             )  # fmt: skip
-            entries, more = trim_to_page_size(found)
+            entries, more = trim_to_page_and_check_for_more(found)
             actors = await audit.list_actors(tx, partner.id, _MOST_CHOICES)
             actions = await audit.list_actions(tx, partner.id, _MOST_CHOICES)
             names = await audit_texts.load_display_names_by_id(

@@ -22,7 +22,12 @@ from almoner.access.members.domain import (
     TooManyInvitations,
 )
 from almoner.access.members.service import member_details
-from almoner.access.members.views import PAGE_SIZE, english_problems_by_field, role_choices, trim_to_page_size
+from almoner.access.members.views import (
+    PAGE_SIZE,
+    english_problems_by_field,
+    role_choices,
+    trim_to_page_and_check_for_more,
+)
 from almoner.access.people.domain import (
     LONGEST_NAME,
     MEMBER_ROLES,
@@ -97,7 +102,7 @@ class MemberPages:
         """List all members with their roles."""
         after = self._context.parse_page_cursor(visitor, "member")
         async with self._context.db.read() as tx:
-            found, more = trim_to_page_size(
+            found, more = trim_to_page_and_check_for_more(
                 await service.list_page(tx, partner_from_request(visitor), after, PAGE_SIZE + 1)
             )
         texts = build_page_texts(self._context, visitor)
@@ -226,7 +231,9 @@ class MemberPages:
     async def _change_roles(self, tx: Tx, visitor: SignedInRequest, person_id: UUID) -> Person:
         partner, wanted = partner_from_request(visitor), visitor.checkbox_values("role", MEMBER_ROLES)
         by = self._context.audit_context(visitor)
-        return await service.change_roles(tx, partner, by, person_id, wanted, shown_roles=visitor.roles_shown_in_form)
+        return await service.change_roles(
+            tx, partner, by, person_id, wanted, expected_current_roles=visitor.roles_shown_in_form
+        )
 
     async def manage_groups(self, visitor: SignedInRequest) -> Response:
         """List groups with the role each gives to its members."""
@@ -241,7 +248,9 @@ class MemberPages:
                 return redirect_to(f"{visitor.path}?done=mapped")
         after = self._context.parse_page_cursor(visitor, "group")
         async with self._context.db.read() as tx:
-            found, more = trim_to_page_size(await service.list_groups_with_sizes(tx, partner, after, PAGE_SIZE + 1))
+            found, more = trim_to_page_and_check_for_more(
+                await service.list_groups_with_sizes(tx, partner, after, PAGE_SIZE + 1)
+            )
         return self._show(
             visitor,
             texts,
@@ -270,7 +279,7 @@ class MemberPages:
                 group = await service.get_group(tx, partner, group_id, with_members=False)
             except NoSuchGroup:
                 raise NotFound from None
-            found, more = trim_to_page_size(
+            found, more = trim_to_page_and_check_for_more(
                 await service.list_group_members(tx, partner, group_id, after, PAGE_SIZE + 1)
             )
         shown = [{"id": self._context.format_id("member", one.id), "name": one.name} for one in found]

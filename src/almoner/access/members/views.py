@@ -13,7 +13,7 @@ PAGE_SIZE: Final = 50
 Item = TypeVar("Item")
 
 
-def trim_to_page_size(items: list[Item]) -> tuple[list[Item], bool]:
+def trim_to_page_and_check_for_more(items: list[Item]) -> tuple[list[Item], bool]:
     """The items of a page, and whether there are more."""
     return items[:PAGE_SIZE], len(items) > PAGE_SIZE
 

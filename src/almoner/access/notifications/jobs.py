@@ -27,7 +27,7 @@ T = TypeVar("T")
 tasks: Final = TaskRegistry()
 tasks.add_periodic_job(
     "emails.delete_expired",
-    service.next_deletion_at,
+    service.next_undeliverable_email_deletion_at,
     service.delete_expired_undeliverable_emails,
     period=timedelta(days=1),
 )
@@ -41,7 +41,7 @@ class EmailJobDependencies:
     catalogues: TranslationCatalogues
     transport: MailTransport
 
-    def job_handler(self, notification: NotificationDefinition[Any]) -> Handler:
+    def build_job_handler(self, notification: NotificationDefinition[Any]) -> Handler:
         """The handler of an email's jobs."""
         mails = MailRenderer(self.deployment, notification.template.parent, self.catalogues)
         return partial(run_email_job, notification, mails, self.transport)
@@ -53,7 +53,7 @@ def build_email_tasks(
     """The jobs that send emails, and a handler for each event type that enqueues them."""
     by_event = sorted((one for one in notifications if one.event_type), key=lambda one: one.event_type or "")
     return BackgroundTasks(
-        {one.job_kind.name: dependencies.job_handler(one) for one in notifications},
+        {one.job_kind.name: dependencies.build_job_handler(one) for one in notifications},
         tuple(
             EventReaction(event or "", partial(enqueue_emails, tuple(group)))
             for event, group in groupby(by_event, key=lambda one: one.event_type)

@@ -150,7 +150,7 @@ async def resend_email(tx: Tx, email_id: UUID) -> None:
     await queue.enqueue_job(tx, job.kind, job.payload)
 
 
-async def next_deletion_at(tx: Tx) -> datetime | None:
+async def next_undeliverable_email_deletion_at(tx: Tx) -> datetime | None:
     """When the oldest undeliverable email is deleted."""
     oldest = await store.find_oldest_undeliverable_at(tx)
     return None if oldest is None else oldest + RETENTION

@@ -239,8 +239,8 @@ class PartnerViewSession:
     ended_at: datetime | None = None
 
 
-def build_read_only_member(view: PartnerViewSession, operator: Person) -> Person:
+def build_read_only_member(partner_view: PartnerViewSession, operator: Person) -> Person:
     """The member as whom an operator views a partner's pages: read only, without secrets and donors' personal data."""
     profile = {"userName": operator.user_name, "displayName": operator.display_name, "active": True}
-    realm, started = Realm(view.partner_id), view.started_at
-    return Person(view.id, realm, profile, True, 1, started, started, frozenset({"read_only"}))
+    realm, started = Realm(partner_view.partner_id), partner_view.started_at
+    return Person(partner_view.id, realm, profile, True, 1, started, started, frozenset({"read_only"}))

@@ -237,12 +237,12 @@ class _OperatorPages(_PageBase):
     async def _set_roles(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> Person:
         wanted = visitor.checkbox_values("role", OPERATOR_ROLES)
         by = visitor.audit_context(tx.ids)
-        return await service.set_roles(tx, by, operator_id, wanted, shown_roles=visitor.roles_shown_in_form)
+        return await service.set_roles(tx, by, operator_id, wanted, expected_current_roles=visitor.roles_shown_in_form)
 
     async def _reset(self, tx: Tx, visitor: SignedInRequest, operator_id: UUID) -> None:
         if operator_id == visitor.person.id:
             raise OperatorActionDenied("Change your own password and second factor on your account page.")
-        await service.reset_second_factor(tx, visitor.audit_context(tx.ids), operator_id)
+        await service.reset_credentials_and_reinvite(tx, visitor.audit_context(tx.ids), operator_id)
 
     async def _revoke_all(self, tx: Tx, by: AuditContext, operator_id: UUID) -> None:
         await service.revoke_all_tokens(tx, by, await people.get_for_update(tx, OPERATORS, operator_id))

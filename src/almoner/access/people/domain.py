@@ -117,14 +117,14 @@ class NoSuchPerson(LookupError):
 
 
 def ensure_roles_unchanged(
-    shown_roles: Iterable[str] | None, current_roles: Iterable[Role], wanted_roles: Iterable[Role]
+    expected_current_roles: Iterable[str] | None, current_roles: Iterable[Role], wanted_roles: Iterable[Role]
 ) -> None:
     """Check that the roles are those that a page showed, so that nobody undoes the change of somebody else.
 
-    ``shown_roles``: None if they were not shown. Raises IncorrectParams.
+    ``expected_current_roles``: None if they were not shown. Raises IncorrectParams.
     """
     now = sorted(current_roles)
-    if shown_roles is not None and sorted(shown_roles) != now != sorted(wanted_roles):
+    if expected_current_roles is not None and sorted(expected_current_roles) != now != sorted(wanted_roles):
         raise IncorrectParams(
             f"roles: the roles have changed since you opened this page. They are now: {', '.join(now) or 'none'}. "
             "Check your selection, then save it again"

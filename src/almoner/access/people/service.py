@@ -20,7 +20,7 @@ from almoner.platform.database.transactions import Partner, Tx
 
 COLUMNS: Final = store.COLUMNS
 """For a store that reads people with its own records: the columns of ``person p``, read by ``person_from_row``."""
-person_columns = store.person_columns
+person_columns = store.person_columns_sql
 person_from_row = store.person_from_row
 
 

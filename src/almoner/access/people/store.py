@@ -14,7 +14,7 @@ from almoner.platform.database.transactions import AllPartners, Tx
 _NAME: Final = "person_name"
 
 
-def person_columns(role_condition: str = "true") -> str:
+def person_columns_sql(role_condition: str = "true") -> str:
     """The SQL select list for a person; ``role_condition`` is the SQL condition for role rows that count."""
     return f"""
         p.id, p.realm, p.profile, p.active, p.version, p.created_at, p.updated_at,
@@ -27,7 +27,7 @@ def person_columns(role_condition: str = "true") -> str:
     """
 
 
-COLUMNS: Final = person_columns()
+COLUMNS: Final = person_columns_sql()
 
 
 def person_from_row(row: Record) -> Person:

@@ -82,7 +82,9 @@ class IdentityProviderSetupPages:
 
     async def _test(self, visitor: SignedInRequest) -> Response:
         try:
-            return await self._page(visitor, found=await self._sign_on.fetch_metadata(partner_from_request(visitor)))
+            return await self._page(
+                visitor, found=await self._sign_on.fetch_provider_metadata(partner_from_request(visitor))
+            )
         except NoSuchIdentityProvider:
             return await self._page(visitor)
         except SsoRefused as refused:

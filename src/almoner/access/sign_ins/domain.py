@@ -74,7 +74,7 @@ class SignIn:
     end_reason: EndReason | None = None
 
     @property
-    def ends_at(self) -> datetime:
+    def ended_or_expires_at(self) -> datetime:
         """When the sign-in ended, or will end without further activity."""
         return self.ended_at or min(
             self.expires_at, self.last_seen_at + session_lifetime_for_realm(self.realm).idle_timeout
@@ -82,7 +82,7 @@ class SignIn:
 
     def is_unexpired(self, real_now: datetime) -> bool:
         """Whether the sign-in is valid, provided that the person is active."""
-        return self.end_reason is None and real_now < self.ends_at
+        return self.end_reason is None and real_now < self.ended_or_expires_at
 
 
 @dataclass(frozen=True, slots=True)

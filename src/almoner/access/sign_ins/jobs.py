@@ -11,7 +11,7 @@ from almoner.platform.jobs.queue import DecodedJob, JobDone, Result
 tasks: Final = TaskRegistry()
 tasks.add_periodic_job(
     "sign_ins.delete_expired",
-    service.next_deletion_at,
+    service.next_sign_in_deletion_at,
     service.delete_expired_sign_ins_and_links,
     period=timedelta(days=1),
 )

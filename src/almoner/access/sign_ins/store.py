@@ -215,7 +215,7 @@ async def insert_link(tx: Tx, link: EmailLink) -> None:
     )
 
 
-async def find_password_links_withheld_until(tx: Tx, person: Person) -> datetime | None:
+async def find_password_link_block_end(tx: Tx, person: Person) -> datetime | None:
     """Until when the person gets no links that set a password, because their address changed; None if they do."""
     until: datetime | None = await tx.fetchval("select links_withheld_until($1, $2)", person.id, tx.now)
     return until

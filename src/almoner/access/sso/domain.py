@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from almoner.access.credentials.domain import is_storable_text
+from almoner.access.credentials.domain import can_be_stored_in_database
 from almoner.access.people.domain import MemberRole
 from almoner.access.sign_ins.domain import REAUTHENTICATION_LIFETIME
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -116,7 +116,7 @@ class IdentityClaims:
     user_name: str | None = None
     name: str | None = None
     email: str | None = None
-    multi_factor: bool = False
+    used_multi_factor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ def authentication_time_from_claims(claims: IdentityClaims, real_now: datetime) 
 def parse_identity_claims(provider: IdentityProvider, claims: Mapping[str, Any]) -> IdentityClaims:
     """The identity in a verified token's claims. Raises SsoRefused if there is no subject."""
     subject = claims.get(provider.subject_claim)
-    if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST or not is_storable_text(subject):
+    if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST or not can_be_stored_in_database(subject):
         raise SsoRefused(
             SsoRefusalReason.TOKEN, f"The identity provider's response has no valid {provider.subject_claim} claim."
         )
@@ -276,4 +276,4 @@ def _moment_of_claim(claim: Any) -> datetime | None:
 
 def _text_of_claim(claim: Any) -> str | None:
     found = claim.strip() if isinstance(claim, str) else ""
-    return found if 1 <= len(found) <= LONGEST and is_storable_text(found) else None
+    return found if 1 <= len(found) <= LONGEST and can_be_stored_in_database(found) else None

@@ -14,7 +14,7 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.link_sessions import LinkSession
-from almoner.platform.pages.linked_pages import RecordLinkPages
+from almoner.platform.pages.linked_pages import PrivateLinkPages
 from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -23,7 +23,7 @@ PAGE_PURPOSE: Final = "payee-account"
 _ENDED: Final = {"denied": (200, "check"), "closed": (410, "clock")}
 
 
-class AccountNoticePages(RecordLinkPages):
+class AccountNoticePages(PrivateLinkPages):
     """The pages for nonprofits that were notified of an account."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:
@@ -37,14 +37,14 @@ class AccountNoticePages(RecordLinkPages):
             return self._page(tx, await service.load_notice_page(tx, account_id), visit)
 
     @with_error_pages
-    async def submit(self, request: Request) -> Response:
+    async def submit_form(self, request: Request) -> Response:
         """Record that the account is not the nonprofit's."""
         account_id, visit = self._visited(request)
         form = await self._posted(request, visit)
         async with self._db.write() as tx:
             if form is None:
                 return self._page(tx, await service.load_notice_page(tx, account_id), visit, refused=True)
-            if await service.deny_ownership(tx, account_id):
+            if await service.deny_account_ownership(tx, account_id):
                 name = self._ids.encode("payeeaccount", account_id)
                 address = request.client.host if request.client else None
                 await audit.record_entry(

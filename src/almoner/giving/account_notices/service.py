@@ -57,7 +57,7 @@ async def load_notice_page(tx: Tx, account_id: UUID) -> NoticePageContent:
     return NoticePageContent(notice, account, organisation.effective_display_name)
 
 
-async def deny_ownership(tx: Tx, account_id: UUID) -> bool:
+async def deny_account_ownership(tx: Tx, account_id: UUID) -> bool:
     """Record that the nonprofit denies the account; False if that is no longer possible. Raises NotFound."""
     if (await load_notice_page(tx, account_id)).state(tx.now) != "open":
         return False

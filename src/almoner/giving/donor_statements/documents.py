@@ -11,7 +11,12 @@ from almoner.giving.donor_statements.domain import DonorStatement, DonorStatemen
 from almoner.kit import language as languages
 from almoner.kit.text import prevent_autolinking
 from almoner.platform.pages import formats
-from almoner.platform.pages.pdf import Facts, PdfRenderer, build_contact_and_notice_facts, text_with_direction
+from almoner.platform.pages.pdf import (
+    Facts,
+    PdfRenderer,
+    build_contact_and_notice_facts_and_links,
+    text_and_direction_facts,
+)
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text
 from almoner.platform.pages.translations import Language
 
@@ -41,15 +46,15 @@ class StatementRenderer:
 
     async def render_pdf(self, statement: DonorStatement) -> bytes:
         """The PDF."""
-        language = self._pages.language_for_tag(statement.opened_receipt.language)
-        public, links = build_contact_and_notice_facts(self._pages.deployment, language)
+        language = self._pages.language_for_tag(statement.receipt_of_opened_link.language)
+        public, links = build_contact_and_notice_facts_and_links(self._pages.deployment, language)
         facts = {**self._facts(statement, language), "public": public}
         return await _press().render_document(facts, links, statement.as_of)
 
     def _facts(self, statement: DonorStatement, language: Language) -> Facts:
         """The template's input."""
-        rtl, locale, by = language.direction == "rtl", language.locale, statement.opened_receipt
-        stated = partial(text_with_direction, document_is_rtl=rtl)
+        rtl, locale, by = language.direction == "rtl", language.locale, statement.receipt_of_opened_link
+        stated = partial(text_and_direction_facts, document_is_rtl=rtl)
         return {
             "lang": language.html_lang.split("-")[0],
             "region": languages.region_of_language_tag(language.html_lang),
@@ -112,12 +117,12 @@ class StatementRenderer:
             value = bidi_isolated_plain_text(back, language.direction)
             stated.append(language.text("page.fact", label=language.text("statement.back"), value=value))
         return {
-            "date": text_with_direction(
+            "date": text_and_direction_facts(
                 formats.format_day(statement.period.day_of(receipt.received_at), locale), document_is_rtl=rtl
             ),
-            "number": text_with_direction(receipt.display_number, document_is_rtl=rtl),
-            "organisation": text_with_direction(prevent_autolinking(receipt.organisation), document_is_rtl=rtl),
-            "amount": text_with_direction(
+            "number": text_and_direction_facts(receipt.display_number, document_is_rtl=rtl),
+            "organisation": text_and_direction_facts(prevent_autolinking(receipt.organisation), document_is_rtl=rtl),
+            "amount": text_and_direction_facts(
                 formats.format_money(receipt.money.minor, receipt.money.currency, locale), document_is_rtl=rtl
             ),
             "void": line.is_fully_refunded,

@@ -164,7 +164,7 @@ class DonorStatement:
     ``more``: there are more donations than it lists. ``names``: of the current nonprofits of reassigned donations.
     """
 
-    opened_receipt: Receipt
+    receipt_of_opened_link: Receipt
     issuer: str
     period: StatementPeriod
     lines: Sequence[DonorStatementLine]

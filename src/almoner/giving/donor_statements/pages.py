@@ -195,7 +195,7 @@ class StatementPages:
     def _page(
         self, request: Request, statement: DonorStatement, span: DonationDateRange | None, problem: str | None
     ) -> Response:
-        language = self.pages.language_for_tag(statement.opened_receipt.language)
+        language = self.pages.language_for_tag(statement.receipt_of_opened_link.language)
         years, tax_years = domain.list_available_calendar_and_uk_tax_years(span, self._db.deployment.time_zone)
         called = [(one, formats.localise_digits(str(one.first.year), language.locale)) for one in years]
         taxed = [
@@ -211,7 +211,7 @@ class StatementPages:
             problem=problem,
             typed=dict(request.query_params),
             donor=formats.full_name(
-                statement.opened_receipt.first_name, statement.opened_receipt.last_name, language.locale
+                statement.receipt_of_opened_link.first_name, statement.receipt_of_opened_link.last_name, language.locale
             ),
             reference=request.path_params["id"],
         )

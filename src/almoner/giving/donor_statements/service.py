@@ -55,7 +55,7 @@ async def request_statement_link(tx: Tx, donation_id: UUID) -> bool:
     """Email a statement link to a donation's donor; False if the limit was reached. Raises NotFound."""
     receipt = await get_receipt(tx, donation_id)
     partner, email = Partner(receipt.partner_id), await get_donor_email(tx, donation_id)
-    link_id = await requested_emails.record_email_request(tx, partner, "statement", email)
+    link_id = await requested_emails.record_email_request_within_limit(tx, partner, "statement", email)
     if link_id is None:
         return False
     await SEND.enqueue(tx, SendStatementLinkJob(link_id, donation_id), unique_key=str(link_id))

@@ -13,7 +13,12 @@ from almoner.kit import language as languages
 from almoner.kit.text import prevent_autolinking
 from almoner.platform.outbound.mail import Attachment
 from almoner.platform.pages import formats
-from almoner.platform.pages.pdf import Facts, PdfRenderer, build_contact_and_notice_facts, text_with_direction
+from almoner.platform.pages.pdf import (
+    Facts,
+    PdfRenderer,
+    build_contact_and_notice_facts_and_links,
+    text_and_direction_facts,
+)
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text
 from almoner.platform.pages.translations import Language
 
@@ -34,18 +39,19 @@ class ReceiptRenderer:
     def __init__(self, pages: PageRenderer) -> None:
         self._pages = pages
 
-    def compose_email(self, receipt: Receipt, to: str, manage_url: str | None = None) -> Email:
+    def compose_email(self, receipt: Receipt, to: str, subscription_management_url: str | None = None) -> Email:
         """The email with a receipt; identical until the donation is refunded or reassigned.
 
-        ``manage_url``: the page to change or cancel a regular donation. It is not in the PDF, which may be forwarded.
+        ``subscription_management_url``: the page to change or cancel a regular donation. It is not in the PDF, which
+        may be forwarded.
         """
         language = self._pages.language_for_tag(receipt.language)
         facts = {
             "receipt": receipt,
             "amount": formats.format_money(receipt.money.minor, receipt.money.currency, language.locale),
             "facts": self._rows(receipt, language),
-            "link": self.status_url(receipt),
-            "manage_url": manage_url,
+            "link": self.donation_status_url(receipt),
+            "manage_url": subscription_management_url,
         }
         return Email(
             to,
@@ -63,11 +69,13 @@ class ReceiptRenderer:
     async def render_pdf(self, receipt: Receipt) -> bytes:
         """The PDF; identical bytes until the donation is refunded or reassigned."""
         language = self._pages.language_for_tag(receipt.language)
-        public, links = build_contact_and_notice_facts(self._pages.deployment, language)
+        public, links = build_contact_and_notice_facts_and_links(self._pages.deployment, language)
         facts = {**self._facts(_without_links(receipt), language), "public": public}
-        return await _press().render_document(facts, {**links, "now": self.status_url(receipt)}, receipt.issued_at)
+        return await _press().render_document(
+            facts, {**links, "now": self.donation_status_url(receipt)}, receipt.issued_at
+        )
 
-    def status_url(self, receipt: Receipt) -> str:
+    def donation_status_url(self, receipt: Receipt) -> str:
         """The private URL of the donation's status page."""
         deployment = self._pages.deployment
         token = deployment.vault.create_page_token(domain.PAGE_PURPOSE, receipt.donation_id)
@@ -152,16 +160,16 @@ class ReceiptRenderer:
             "date": _day(self._pages.deployment.date_in_issuer_time_zone(receipt.issued_at)),
             "test": language.text("receipt.test") if self._pages.deployment.sandbox else None,
             "void": language.text("receipt.void") if receipt.is_fully_refunded else None,
-            "issuer": text_with_direction(receipt.issuer, document_is_rtl=rtl),
-            "organisation": text_with_direction(receipt.current_nonprofit_name, document_is_rtl=rtl),
+            "issuer": text_and_direction_facts(receipt.issuer, document_is_rtl=rtl),
+            "organisation": text_and_direction_facts(receipt.current_nonprofit_name, document_is_rtl=rtl),
             "greeting": language.text("receipt.greeting", name=bidi_isolated_plain_text(name, language.direction)),
             "text": language.text("receipt.text"),
             "amount_label": language.text("receipt.amount"),
-            "amount": text_with_direction(
+            "amount": text_and_direction_facts(
                 formats.format_money(receipt.money.minor, receipt.money.currency, language.locale), document_is_rtl=rtl
             ),
             "rows": [
-                {"label": language.text(label), "value": text_with_direction(value, document_is_rtl=rtl)}
+                {"label": language.text(label), "value": text_and_direction_facts(value, document_is_rtl=rtl)}
                 for label, value in self._rows(receipt, language)
             ],
             "notes": notes,

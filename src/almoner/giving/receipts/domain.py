@@ -62,7 +62,7 @@ class ReceiptIssuer:
 
 
 @dataclass(frozen=True, slots=True)
-class ReassignedOrganisation:
+class DonationReassignment:
     """The nonprofit to which a donation was reassigned, and when."""
 
     organisation_name: str
@@ -98,7 +98,7 @@ class Receipt:
     donee: Donee | None = None
     benefits: Benefits | None = None
     refunded: RefundedAmount | None = None
-    passed_on: ReassignedOrganisation | None = None
+    passed_on: DonationReassignment | None = None
 
     @property
     def current_nonprofit_name(self) -> str:

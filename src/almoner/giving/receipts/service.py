@@ -22,10 +22,10 @@ from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import domain, store
 from almoner.giving.receipts.domain import (
+    DonationReassignment,
     Donee,
     DoneeError,
     ProgressStep,
-    ReassignedOrganisation,
     Receipt,
     ReceiptIssuer,
 )
@@ -81,7 +81,7 @@ async def issue_receipt(tx: Tx, partner: Partner, donation_id: UUID, received_at
     return receipt
 
 
-async def load_received_at(tx: Tx, donation: Donation) -> datetime:
+async def load_payment_received_at(tx: Tx, donation: Donation) -> datetime:
     """When the payment of a paid donation was received, as its receipt says or will say.
 
     A direct donation has no receipt: when its payment was recorded.
@@ -162,14 +162,14 @@ async def get(tx: Tx, donation_id: UUID) -> Receipt:
     return replace(receipt, refunded=donation.refunded, passed_on=await _reassigned_to(tx, donation))
 
 
-async def _reassigned_to(tx: Tx, donation: Donation) -> ReassignedOrganisation | None:
+async def _reassigned_to(tx: Tx, donation: Donation) -> DonationReassignment | None:
     """The current nonprofit if it is not the original one; else None."""
     if donation.reassigned_at is None or donation.session_id is None:
         return None
     partner = Partner(donation.partner_id)
     if donation.organisation_id == await _made_for(tx, donation, await sessions.get(tx, partner, donation.session_id)):
         return None
-    return ReassignedOrganisation(
+    return DonationReassignment(
         (await hosted_page.load_profile_of_organisation(tx, partner, donation.organisation_id)).name,
         donation.reassigned_at,
     )

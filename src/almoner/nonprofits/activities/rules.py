@@ -189,8 +189,8 @@ def derive_tags_of_register_entry(registry_code: str, entry: RegisterEntry) -> A
     return read(entry) if read else NO_TAGS
 
 
-def rules_by_sub_tag_from_name(registry_code: str, name: str) -> Mapping[str, str]:
+def matching_name_rules_by_sub_tag(registry_code: str, organisation_name: str) -> Mapping[str, str]:
     """The rule for each sub-tag assigned by a word in the name."""
     if registry_code not in _TAGGERS:
         return NO_TAGS.rules_by_sub_tag
-    return _assign(tuple(classify_organisation_name(name))).rules_by_sub_tag
+    return _assign(tuple(classify_organisation_name(organisation_name))).rules_by_sub_tag

@@ -32,9 +32,9 @@ def derive_tags_of_register_entry(registry_code: str, entry: RegisterEntry) -> A
     return rules.derive_tags_of_register_entry(registry_code, entry)
 
 
-def rules_by_sub_tag_from_name(registry_code: str, name: str) -> Mapping[str, str]:
+def matching_name_rules_by_sub_tag(registry_code: str, organisation_name: str) -> Mapping[str, str]:
     """The rule for each sub-tag assigned by a word in the name."""
-    return rules.rules_by_sub_tag_from_name(registry_code, name)
+    return rules.matching_name_rules_by_sub_tag(registry_code, organisation_name)
 
 
 def suggest_sub_tags(name: str, activities: str = "", charitable_objects: str = "") -> list[SubTagSuggestion]:

@@ -41,9 +41,11 @@ async def load_categories_by_organisation(
     return await store.load_categories_by_organisation(tx, partner, organisation_ids) if organisation_ids else {}
 
 
-async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def load_categorising_partner_ids_by_organisation(
+    tx: Tx, organisation_ids: Sequence[UUID]
+) -> Mapping[UUID, set[UUID]]:
     """The partners that have each of these organisations in a category (settled 6)."""
-    return await store.load_partner_ids_by_organisation(tx, organisation_ids)
+    return await store.load_categorising_partner_ids_by_organisation(tx, organisation_ids)
 
 
 async def update(

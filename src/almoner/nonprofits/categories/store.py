@@ -73,7 +73,7 @@ async def delete(tx: Tx, partner: Partner, category_id: UUID) -> bool:
 
 async def list_page(tx: Tx, partner: Partner, page_: RequestedPage) -> tuple[list[Category], int]:
     """One page of the partner's categories in reading order, and the total, from one snapshot (P7)."""
-    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page_.fetches_descending else (">", "asc")
     rows = await tx.fetch(
         f"""
         select {_COLUMNS}, total from (select count(*) as total from category where partner_id = $1) counted
@@ -148,7 +148,9 @@ async def remove_organisation(tx: Tx, partner: Partner, category_id: UUID, organ
 
 
 @across_partners("followers")
-async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def load_categorising_partner_ids_by_organisation(
+    tx: Tx, organisation_ids: Sequence[UUID]
+) -> dict[UUID, set[UUID]]:
     """The partners that have each of these organisations in a category."""
     rows = await tx.fetch(
         "select distinct organisation_id, partner_id from category_member where organisation_id = any($1::uuid[])",

@@ -105,9 +105,9 @@ class RegistryNumberStatus:
     legal_status: LegalStatus
 
 
-def status_of_listed_organisation(report: SourceReport) -> LegalStatus:
+def legal_status_from_register_listing(listing_report: SourceReport) -> LegalStatus:
     """The status of an organisation whose register states it directly."""
-    return LegalStatus((_check_listing(report),))
+    return LegalStatus((_check_listing(listing_report),))
 
 
 def status_of_us_organisation(

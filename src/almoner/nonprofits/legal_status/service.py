@@ -54,7 +54,7 @@ async def _evaluate(
     """The legal status of a subject whose sources are known."""
     assert subject.source is not None, "the caller knows it"
     if subject.source != domain.BMF:
-        return domain.status_of_listed_organisation(reported[subject.source])
+        return domain.legal_status_from_register_listing(reported[subject.source])
     codes = [source.code for source in sources]
     central = None
     if domain.is_under_group_exemption(reported[domain.BMF].first_row_facts) and subject.group_key is not None:
@@ -63,14 +63,14 @@ async def _evaluate(
     return domain.status_of_us_organisation(reported, central)
 
 
-async def list_unchanged_numbers_to_recheck(
+async def list_unchanged_registry_numbers_to_recheck(
     tx: Tx, registry_id: UUID, source: str, register_parts: Collection[str]
 ) -> list[str]:
     """Unchanged numbers whose status may differ because their data have a later date."""
     codes = [found.code for found in await store.list_sources(tx, registry_id)]
     if source != domain.BMF or not set(codes) & set(store.OVERRIDING_SOURCES):
         return []
-    return await store.list_numbers_with_possible_status_override(tx, source, list(register_parts), codes)
+    return await store.list_registry_numbers_with_possible_status_override(tx, source, list(register_parts), codes)
 
 
 async def iterate_changed_status_overrides(

@@ -122,7 +122,7 @@ async def find_central_organisation(
     return _subject(row) if row else None
 
 
-async def list_numbers_with_possible_status_override(
+async def list_registry_numbers_with_possible_status_override(
     tx: Tx, source: str, register_parts: Sequence[str], source_codes: Sequence[str]
 ) -> list[str]:
     """Numbers in these parts of a source that another list may override."""

@@ -60,7 +60,7 @@ class PrimaryRecordCandidate:
     number_key: str
 
 
-def resolve_successors(successions: Iterable[Succession]) -> dict[UUID, Successor]:
+def resolve_final_successors_by_organisation(successions: Iterable[Succession]) -> dict[UUID, Successor]:
     """The final successor of each organisation.
 
     Of several successions of one body the newest counts, and among equals the one with the lowest ID. Bodies in a cycle

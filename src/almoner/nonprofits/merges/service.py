@@ -62,7 +62,7 @@ async def apply_register_links_to_organisations(
     tx: Tx,
     import_id: UUID,
     data_date: datetime,
-    scope: ImportScope,
+    import_scope: ImportScope,
     numbers_with_changed_links: Collection[RegistryNumber],
 ) -> None:
     """Update organisations' successors and primary records after a load.
@@ -72,10 +72,10 @@ async def apply_register_links_to_organisations(
     """
     await store.lock_register_links(tx)
     await store.set_planner_join_method(tx, uses_nested_loops=True)
-    registry_id, numbers = scope.registry_id, scope.changed_numbers
+    registry_id, numbers = import_scope.registry_id, import_scope.changed_numbers
     if narrow := numbers is not None:
-        redated = await legal_status.list_unchanged_numbers_to_recheck(
-            tx, registry_id, scope.source, scope.register_parts
+        redated = await legal_status.list_unchanged_registry_numbers_to_recheck(
+            tx, registry_id, import_scope.source, import_scope.register_parts
         )
         numbers = {*numbers, *redated}
         own = {RegistryNumber(registry_id, number) for number in numbers}
@@ -97,7 +97,7 @@ async def apply_register_links_to_organisations(
         ]
         await _apply_overrides(tx, import_id, data_date, changed)
     if narrow:
-        await store.stage_affected_branches(tx, registry_id, scope.changed_group_keys)
+        await store.stage_affected_branches(tx, registry_id, import_scope.changed_group_keys)
     await store.set_planner_join_method(tx, uses_nested_loops=narrow)
     await store.update_branch_parents(tx, registry_id, import_id, data_date, staged_only=narrow)
     await store.set_planner_join_method(tx, uses_nested_loops=True)
@@ -107,8 +107,10 @@ async def apply_register_links_to_organisations(
 
 
 async def _apply_successors(tx: Tx, load_id: UUID, day: datetime, *, collected_only: bool) -> None:
-    found = domain.resolve_successors(await store.list_register_successions(tx, staged_only=collected_only))
-    known = await store.list_overridden_organisations(tx, _ENDINGS, list(found), staged_only=collected_only)
+    found = domain.resolve_final_successors_by_organisation(
+        await store.list_register_successions(tx, staged_only=collected_only)
+    )
+    known = await store.list_status_overrides_by_kind_or_id(tx, _ENDINGS, list(found), staged_only=collected_only)
     changed = []
     for row in known:
         successor = found.get(row.organisation_id)

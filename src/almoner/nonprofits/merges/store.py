@@ -332,8 +332,8 @@ _OVERRULED: Final = """
 """
 
 
-async def list_overridden_organisations(
-    tx: Tx, kinds: Sequence[SuccessionKind], organisation_ids: Sequence[UUID], *, staged_only: bool
+async def list_status_overrides_by_kind_or_id(
+    tx: Tx, override_kinds: Sequence[SuccessionKind], organisation_ids: Sequence[UUID], *, staged_only: bool
 ) -> list[OrganisationStatusOverride]:
     """Organisations whose status is overridden for one of these reasons, and those with these IDs."""
     within = _BODIES_WITHIN if staged_only else ""
@@ -345,7 +345,7 @@ async def list_overridden_organisations(
             union select unnest($2::uuid[])
         )
         """,
-        kinds,
+        override_kinds,
         organisation_ids,
     )
     return [OrganisationStatusOverride(*row) for row in rows]

@@ -18,14 +18,14 @@ tasks: Final = DependentTaskRegistry[Sequence[FollowerLookup]]()
 async def notify_followers_of_import(
     follower_lookups: Sequence[FollowerLookup],
     context: JobContext,
-    job: DecodedJob[service.NotifySubscribedPartnersJob],
+    job: DecodedJob[service.NotifyFollowersOfImportJob],
 ) -> Result:
     """Notify all followers of a load, one batch in each transaction; resumes after an interruption."""
     load_id = job.details.load
     more = True
     while more:
         async with context.db.write() as tx:
-            more = await service.notify_next_followers_batch(tx, follower_lookups, load_id)
+            more = await service.notify_next_followers_batch_if_any(tx, follower_lookups, load_id)
     return JobDone()
 
 

@@ -65,7 +65,7 @@ class RankedResult:
     words_not_as_typed: tuple[str, ...]
 
     @property
-    def has_words_as_typed(self) -> bool:
+    def has_all_words_as_typed(self) -> bool:
         """Whether it contains every required word as typed."""
         return not self.words_not_as_typed
 
@@ -118,7 +118,7 @@ class ResultRanker:
         place = (
             candidate.match_tier != NUMBER_TIER,
             candidate.name != self._query.text,
-            not found.has_words_as_typed,
+            not found.has_all_words_as_typed,
             -round(similarity / 2),
             -round(whole / 3),
             candidate.prominence_rank,

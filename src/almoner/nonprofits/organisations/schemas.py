@@ -368,7 +368,7 @@ def with_match_explanation(response: OrganisationResponse, ranked_result: Ranked
         MatchExplanationResponse(
             ranked_result.found_by,
             round(ranked_result.similarity),
-            ranked_result.has_words_as_typed,
+            ranked_result.has_all_words_as_typed,
             list(ranked_result.words_not_as_typed),
         )
         if ranked_result

@@ -84,7 +84,7 @@ class _Search:
 
     async def tried(self, request: SearchRequest) -> _Attempt:
         if request not in self.before:
-            found = await store_search.match_words(self.tx, self.scope, self.filters, request, 0, MAX_RANKED)
+            found = await store_search.find_word_matches(self.tx, self.scope, self.filters, request, 0, MAX_RANKED)
             if request.exceeds_count_limit and len(found.candidates) < MAX_RANKED:
                 return await self.tried(replace(request, exceeds_count_limit=False))
             self.before[request] = _Attempt(request, found, self.ranking.rank_candidates(found.candidates))
@@ -93,7 +93,7 @@ class _Search:
     async def with_words(self, groups: Sequence[QueryTerm], other: str | None = None) -> _Attempt:
         """What has every word for which something stands; names that are alike, when that is one word of several."""
         needed = spelling.select_terms_required_in_results(groups)
-        queries = spelling.build_all_terms_tsqueries_by_field(needed, other)
+        queries = spelling.build_all_terms_alternatives_by_field(needed, other)
         near: CompareBy = "letters" if any(group.is_unmatched or group.corrections for group in groups) else "length"
         very_common = spelling.exceeds_result_count_limit(needed) and self.filters == OrganisationFilters()
         asked = SearchRequest(queries.names, queries.other_fields, self.query.text, self.keys, near, very_common)
@@ -108,7 +108,7 @@ class _Search:
 
     async def alike(self, request: SearchRequest) -> _Attempt:
         """Results for one of several words whose names are similar to the whole query, and those with its number."""
-        tried = await self.tried(replace(request, counts_total=False))
+        tried = await self.tried(replace(request, reports_total=False))
         near = [
             one
             for one in tried.match.candidates
@@ -128,7 +128,9 @@ async def search_by_text(
     search = _Search(tx, scope, filters, query, ResultRanker(query), (*keys, *_keys_beside_a_name(typed)))
     found, zeros = await _search_numbers(search, typed, keys) if digits >= _DIGITS_OF_A_NUMBER else (None, False)
     found = found or await _search_words(search)
-    similar = bool(found.placed) and not any(one.has_words_as_typed or one.found_by == "number" for one in found.placed)
+    similar = bool(found.placed) and not any(
+        one.has_all_words_as_typed or one.found_by == "number" for one in found.placed
+    )
     total, exhaustive = min(found.match.total, MAX_COUNTED), found.match.total <= MAX_COUNTED
     if not best_first:
         start, stop = total - stop, total - start
@@ -136,7 +138,7 @@ async def search_by_text(
     placed = found.placed[start:stop] if start < len(found.placed) else []
     if (further := stop - max(start, len(found.placed))) > 0 and found.asked is not None:
         skip = max(start, len(found.placed))
-        rest = await store_search.match_words(tx, scope, filters, found.asked, skip, further)
+        rest = await store_search.find_word_matches(tx, scope, filters, found.asked, skip, further)
         placed += [search.ranking.rank_candidate(candidate) for candidate in rest.candidates]
     return SearchResults(placed if best_first else placed[::-1], total, exhaustive, similar, zeros)
 
@@ -156,7 +158,7 @@ async def _search_numbers(search: _Search, text: str, keys: Sequence[str]) -> tu
     """Results with the number, else with leading zeros added; returns whether zeros were added."""
     for tried, zeros in ((keys, False), (number_keys_with_restored_leading_zeros(text), True)):
         if tried:
-            found = await store_search.match_numbers(search.tx, search.scope, search.filters, tried)
+            found = await store_search.find_registry_number_matches(search.tx, search.scope, search.filters, tried)
             if found.candidates:
                 return _Attempt(None, found, search.ranking.rank_candidates(found.candidates)), zeros
     return None, False
@@ -169,7 +171,9 @@ async def _search_words(search: _Search) -> _Attempt:
     words = spelling.dictionary_lookup_words(query)
     matched = await store_search.load_word_suggestions(search.tx, words, query.completable_prefix, suspected)
     groups = spelling.build_query_terms(query, matched)
-    initials = spelling.build_initials_and_words_tsqueries(groups, matched) if query.may_have_initials else None
+    initials = (
+        spelling.build_initials_and_other_words_alternatives(groups, matched) if query.may_have_initials else None
+    )
     if initials is not None and any(group.is_unmatched or group.corrections for group in groups):
         best = await search.tried(SearchRequest(initials, (), query.text, search.keys))
         if best.best >= ranking.min_confident_similarity(query):
@@ -188,14 +192,17 @@ async def _search_words(search: _Search) -> _Attempt:
         if best.best >= ranking.min_confident_similarity(query):
             break
         if (
-            most := spelling.build_all_but_n_terms_tsqueries(spelling.select_terms_required_in_results(groups), missing)
+            most := spelling.build_all_but_n_terms_alternatives(
+                spelling.select_terms_required_in_results(groups), missing
+            )
         ) is not None:
             best = _better_attempt(
                 search, best, await search.tried(SearchRequest(most, (), query.text, search.keys, "letters"))
             )
     if (
         best.best < ranking.min_confident_similarity(query)
-        and (one_word := spelling.build_any_term_tsquery(spelling.select_terms_required_in_results(groups))) is not None
+        and (one_word := spelling.build_any_term_alternatives(spelling.select_terms_required_in_results(groups)))
+        is not None
     ):
         best = _better_attempt(
             search, best, await search.alike(SearchRequest(one_word, (), query.text, search.keys, "letters"))
@@ -226,7 +233,7 @@ async def _extend_suggestions(
     """Add costlier suggestions: words that share letters, and two words written as one."""
     lost = [word for word in spelling.likely_misspelt_words(groups) if word in misspelt]
     unheard = [word for word in misspelt if word not in matched.similar_words]
-    far = spelling.limited_two_edit_variants_by_word(lost)
+    far = spelling.two_edit_variants_by_word_within_limit(lost)
     similar = await store_search.load_similar_words_by_word(search.tx, unheard, far)
     parts = {half for word in lost for pair in spelling.compound_splits(word) for half in pair}
     counts = await store_search.load_word_counts(search.tx, sorted(parts)) if parts else {}

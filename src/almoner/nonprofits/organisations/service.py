@@ -47,7 +47,7 @@ from almoner.nonprofits.organisations.store import (
     load_records_by_id_even_if_merged as load_records_by_id_even_if_merged,
 )
 from almoner.nonprofits.organisations.store_history import list_former_names as list_former_names
-from almoner.nonprofits.organisations.store_namesakes import NameSearch
+from almoner.nonprofits.organisations.store_namesakes import NamesakeSearch
 from almoner.nonprofits.organisations.store_namesakes import count_namesakes as count_namesakes
 from almoner.nonprofits.organisations.store_unlisted import (
     list_unpublished_organisations as list_unpublished_organisations,
@@ -63,13 +63,13 @@ from almoner.platform.jobs.queue import JobKind
 Scope = Partner | AllPartners
 
 
-class NotifySubscribedPartnersJob(msgspec.Struct, frozen=True):
+class NotifyFollowersOfImportJob(msgspec.Struct, frozen=True):
     """The import whose changes followers are notified of."""
 
     load: UUID
 
 
-NOTIFY_FOLLOWERS: Final = JobKind("organisations.notify_followers", NotifySubscribedPartnersJob)
+NOTIFY_FOLLOWERS: Final = JobKind("organisations.notify_followers", NotifyFollowersOfImportJob)
 """The job that notifies followers of the changes of an import."""
 UPDATED: Final = "organisation.updated"
 _TOLD_AT_ONCE: Final = 100
@@ -156,14 +156,18 @@ async def find_by_number_key(tx: Tx, scope: Scope, registry_id: UUID, number_key
     return await store.find_by_number(tx, scope, registry_id, number_key)
 
 
-async def list_namesakes(tx: Tx, organisation: Organisation, name: str, place: str, number_key: str) -> list[Namesake]:
+async def list_namesakes(
+    tx: Tx, organisation: Organisation, entered_name: str, entered_place: str, entered_number_key: str
+) -> list[Namesake]:
     """Other organisations that a name or a mistyped number may mean."""
-    query = SearchQuery.parse(name)
+    query = SearchQuery.parse(entered_name)
     own = normalise_search_text(organisation.name).split()
     shared = [word for word in query.required_words if word in own]
-    near = sorted(registries_domain.number_keys_one_typo_away(number_key))
+    near = sorted(registries_domain.number_keys_one_typo_away(entered_number_key))
     further = [word for word in query.required_words if word not in own]
-    search = NameSearch(query.text, normalise_search_text(place), further, (query.required_words, shared), near)
+    search = NamesakeSearch(
+        query.text, normalise_search_text(entered_place), further, (query.required_words, shared), near
+    )
     return await store_namesakes.list_namesakes(tx, organisation, search)
 
 
@@ -303,7 +307,7 @@ async def list_best_matches(tx: Tx, scope: Scope, text: str, limit: int) -> Orga
 async def enqueue_import_notifications(tx: Tx, import_id: UUID) -> None:
     """Enqueue the notification of partners about a load's changes."""
     await store_history.insert_notification_progress(tx, import_id)
-    await NOTIFY_FOLLOWERS.enqueue(tx, NotifySubscribedPartnersJob(import_id), unique_key=str(import_id))
+    await NOTIFY_FOLLOWERS.enqueue(tx, NotifyFollowersOfImportJob(import_id), unique_key=str(import_id))
 
 
 async def emit_public_details_changed_event(tx: Tx, organisation_id: UUID) -> None:
@@ -311,7 +315,9 @@ async def emit_public_details_changed_event(tx: Tx, organisation_id: UUID) -> No
     await outbox.emit_internal_event(tx, domain.PUBLIC_DETAILS_CHANGED, PublicDetailsChangedEvent(organisation_id))
 
 
-async def notify_next_followers_batch(tx: Tx, follower_lookups: Sequence[FollowerLookup], import_id: UUID) -> bool:
+async def notify_next_followers_batch_if_any(
+    tx: Tx, follower_lookups: Sequence[FollowerLookup], import_id: UUID
+) -> bool:
     """Notify followers of a batch of a load's changes; False when all are notified.
 
     Events and progress are one commit, so each partner is notified once per organisation even after a crash.
@@ -355,7 +361,7 @@ async def notify_followers(
         await outbox.emit_events(tx, UPDATED, events)
 
 
-async def emit_organisation_updated_event(
+async def emit_organisation_updated_event_returning_record(
     tx: Tx, partner: Partner, organisation_id: UUID
 ) -> schemas.OrganisationResponse:
     """Notify one partner of an organisation, for example after a load. Raises NotFound."""

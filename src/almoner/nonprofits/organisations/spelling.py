@@ -106,7 +106,7 @@ class QueryTerm:
     completions: tuple[str, ...] = ()
     """For a prefix, all dictionary words that begin with it, if there are not too many."""
 
-    def without_prefix(self) -> "QueryTerm":
+    def replace_prefix_with_completions(self) -> "QueryTerm":
         """The same without a prefix, as it is looked up beside a rarer term."""
         if not self.completions or self.total_occurrences < _MIN_REPLACED_PREFIX_OCCURRENCES:
             return self
@@ -201,7 +201,7 @@ def two_edit_variants(word: str) -> list[str]:
     return sorted(once | {one[:at] + one[at + 1 :] for one in once for at in range(len(one))})
 
 
-def limited_two_edit_variants_by_word(words: Sequence[str]) -> dict[str, list[str]]:
+def two_edit_variants_by_word_within_limit(words: Sequence[str]) -> dict[str, list[str]]:
     """``two_edit_variants`` of the shortest words, while the total number of strings stays within the limit.
 
     A word has about twice the square of its length.
@@ -296,14 +296,14 @@ def exceeds_result_count_limit(terms: Sequence[QueryTerm], count_limit: int = _U
     return len(terms) == 1 and terms[0].total_occurrences > count_limit
 
 
-def build_all_terms_tsqueries_by_field(
+def build_all_terms_alternatives_by_field(
     terms: Sequence[QueryTerm], alternative_tsquery: str | None = None
 ) -> AllTermsTsqueries:
     """Queries for results with all terms in the name or in other fields."""
     rarest_first = sorted(terms, key=lambda one: one.total_occurrences)
-    leading, further = rarest_first[:1], [one.without_prefix() for one in rarest_first[1:]]
+    leading, further = rarest_first[:1], [one.replace_prefix_with_completions() for one in rarest_first[1:]]
     named = tuple(one.build_name_tsquery() for one in (*leading, *further))
-    missing = f"!({' & '.join(one.without_prefix().build_name_tsquery() for one in rarest_first)})"
+    missing = f"!({' & '.join(one.replace_prefix_with_completions().build_name_tsquery() for one in rarest_first)})"
     if further and leading[0].total_occurrences <= COMMON_OCCURRENCES:
         return AllTermsTsqueries(
             (named,), ((*(one.build_any_field_tsquery() for one in (*leading, *further)), missing),)
@@ -314,7 +314,11 @@ def build_all_terms_tsqueries_by_field(
             tuple(
                 (
                     one.build_place_or_description_tsquery(),
-                    *(more.without_prefix().build_any_field_tsquery() for more in rarest_first if more is not one),
+                    *(
+                        more.replace_prefix_with_completions().build_any_field_tsquery()
+                        for more in rarest_first
+                        if more is not one
+                    ),
                     missing,
                 )
                 for one in rarest_first
@@ -343,7 +347,7 @@ def build_initials_tsquery(query: SearchQuery, suggestions: WordSuggestions) -> 
     return f"'~{query.text}':*"
 
 
-def build_initials_and_words_tsqueries(
+def build_initials_and_other_words_alternatives(
     terms: Sequence[QueryTerm], suggestions: WordSuggestions
 ) -> QueryAlternatives | None:
     """Query for names with the initials that one word may be, and the other words in names or places."""
@@ -352,7 +356,11 @@ def build_initials_and_words_tsqueries(
     ways = tuple(
         (
             f"'~{one.word}':*",
-            *(other.without_prefix().build_name_or_place_tsquery() for other in terms if other is not one),
+            *(
+                other.replace_prefix_with_completions().build_name_or_place_tsquery()
+                for other in terms
+                if other is not one
+            ),
         )
         for one in terms
         if one.word.isalpha()
@@ -364,25 +372,25 @@ def build_initials_and_words_tsqueries(
     return ways or None
 
 
-def is_query_fast_enough(terms: Sequence[QueryTerm], max_missing_count: int = 0) -> bool:
-    """Whether a query for names that may lack ``max_missing_count`` of the terms is fast enough."""
-    scanned = sum(sorted(one.total_occurrences for one in terms)[: max_missing_count + 1])
-    return scanned <= _MAX_SCANNED_OCCURRENCES // (max_missing_count + 1)
+def is_query_fast_enough(terms: Sequence[QueryTerm], missing_term_count: int = 0) -> bool:
+    """Whether a query for names that may lack ``missing_term_count`` of the terms is fast enough."""
+    scanned = sum(sorted(one.total_occurrences for one in terms)[: missing_term_count + 1])
+    return scanned <= _MAX_SCANNED_OCCURRENCES // (missing_term_count + 1)
 
 
-def build_all_but_n_terms_tsqueries(terms: Sequence[QueryTerm], max_missing_count: int) -> QueryAlternatives | None:
-    """Query for all but ``max_missing_count`` of the terms; None if too few remain or they are too common.
+def build_all_but_n_terms_alternatives(terms: Sequence[QueryTerm], missing_term_count: int) -> QueryAlternatives | None:
+    """Query for all but ``missing_term_count`` of the terms; None if too few remain or they are too common.
 
     A place typed with a name does not count as missing in the name.
     """
-    if len(terms) < max_missing_count + 2 or not is_query_fast_enough(terms, max_missing_count):
+    if len(terms) < missing_term_count + 2 or not is_query_fast_enough(terms, missing_term_count):
         return None
     rarest_first = sorted(terms, key=lambda one: one.total_occurrences)
-    queries = [one.without_prefix().build_name_or_place_tsquery() for one in rarest_first]
-    return tuple(combinations(queries, len(queries) - max_missing_count))
+    queries = [one.replace_prefix_with_completions().build_name_or_place_tsquery() for one in rarest_first]
+    return tuple(combinations(queries, len(queries) - missing_term_count))
 
 
-def build_any_term_tsquery(terms: Sequence[QueryTerm]) -> QueryAlternatives | None:
+def build_any_term_alternatives(terms: Sequence[QueryTerm]) -> QueryAlternatives | None:
     """Query for names with one of several uncommon words; None without such words.
 
     Of many words only the rarest: a name with one common word is not similar to the query.

@@ -241,7 +241,7 @@ async def list_donation_milestones_page(
 
     Includes milestones published under records that were merged into it later.
     """
-    comparison, order = ("<", "desc") if page.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page.fetches_descending else (">", "asc")
     rows = await tx.fetch(
         f"""
         select m.id, m.amount_minor, m.currency, m.reward, c.total

@@ -43,7 +43,7 @@ async def list_changes(tx: Tx, organisation_id: UUID) -> list[OrganisationChange
 @across_partners("registers")
 async def list_changes_page(tx: Tx, organisation_id: UUID, page: RequestedPage) -> tuple[list[OrganisationChange], int]:
     """One page of the changes of all records of an organisation in reading order, and their total."""
-    comparison, order = ("<", "desc") if page.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page.fetches_descending else (">", "asc")
     rows = await tx.fetch(
         f"""
         select shown.*, counted.total

@@ -57,7 +57,7 @@ _NAMESAKES: Final = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class NameSearch:
+class NamesakeSearch:
     """A name and a place to search for, in the form of the search index.
 
     ``further_words``: those beyond the first line; ``required_word_sets``: words that must all match;
@@ -66,9 +66,9 @@ class NameSearch:
 
     name: str
     place: str
-    further_words: Sequence[str]
+    words_not_in_organisation_name: Sequence[str]
     required_word_sets: Sequence[Sequence[str]]
-    near_number_keys: Sequence[str]
+    number_keys_one_typo_away: Sequence[str]
 
 
 async def count_namesakes(tx: Tx, organisation: Organisation) -> int:
@@ -89,7 +89,7 @@ async def count_namesakes(tx: Tx, organisation: Organisation) -> int:
     )
 
 
-async def list_namesakes(tx: Tx, organisation: Organisation, name_search: NameSearch) -> list[Namesake]:
+async def list_namesakes(tx: Tx, organisation: Organisation, name_search: NamesakeSearch) -> list[Namesake]:
     """Other active organisations of the register that a name may mean; same first line first.
 
     Those with the same first line (of a large family, those sharing most further words and most of the place); those
@@ -103,8 +103,8 @@ async def list_namesakes(tx: Tx, organisation: Organisation, name_search: NameSe
         name_search.place,
         " | ".join(_all_of(words) for words in name_search.required_word_sets if words) or None,
         organisation.registry_id,
-        list(name_search.near_number_keys),
-        list(name_search.further_words),
+        list(name_search.number_keys_one_typo_away),
+        list(name_search.words_not_in_organisation_name),
     )
     return [Namesake(**{**dict(row), "other_names": tuple(row["other_names"])}) for row in rows]
 

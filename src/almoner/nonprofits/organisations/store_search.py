@@ -62,9 +62,9 @@ class SearchRequest:
     other_field_alternatives: QueryAlternatives
     text: str
     number_keys: tuple[str, ...] = ()
-    compare_by: CompareBy = "length"
+    similarity_measure: CompareBy = "length"
     exceeds_count_limit: bool = False
-    counts_total: bool = True
+    reports_total: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ async def list_page(
 ) -> tuple[list[UUID], int]:
     """One page of IDs by creation in reading order, and the total; ``offset``: rows to skip for numbered pages."""
     where = _Where(scope, filters)
-    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page_.fetches_descending else (">", "asc")
     after = f"and id {comparison} {where.bind(page_.after_id)}" if page_.position else ""
     statement = f"""
         select listed.id, counted.total
@@ -165,7 +165,7 @@ async def list_page(
     return [row["id"] for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def match_numbers(
+async def find_registry_number_matches(
     tx: Tx, scope: Scope, filters: OrganisationFilters, number_keys: Sequence[str]
 ) -> SearchMatches:
     """Organisations with one of these numbers."""
@@ -182,7 +182,7 @@ async def match_numbers(
     return SearchMatches([_candidate(row) for row in rows], len(rows))
 
 
-async def match_words(
+async def find_word_matches(
     tx: Tx, scope: Scope, filters: OrganisationFilters, request: SearchRequest, offset: int, limit: int
 ) -> SearchMatches:
     """Organisations that match the words, the number or the start of the name.
@@ -193,13 +193,15 @@ async def match_words(
     where = _Where(scope, filters)
     text = where.bind(request.text)
     length = f"abs(octet_length(name) - octet_length({text}))"
-    near = length if request.compare_by == "length" else f"-similarity(name, left({text}, {_LONGEST}))"
+    near = length if request.similarity_measure == "length" else f"-similarity(name, left({text}, {_LONGEST}))"
     upto = f"{where.bind(offset + limit)}::bigint"
 
     def nearest(tier: int, of: str, unless: str = "false") -> str:
         some = f"select * from {of} where not ({unless})"
         chosen = (
-            some if request.compare_by == "length" else f"{some} order by {_one_number(length)}, id limit {_COMPARED}"
+            some
+            if request.similarity_measure == "length"
+            else f"{some} order by {_one_number(length)}, id limit {_COMPARED}"
         )
         return f"(select {tier}, {near} as far, * from ({chosen}) {of} order by far, rank, id limit {upto})"
 
@@ -268,7 +270,7 @@ def _with_words(where: _Where, request: SearchRequest, upto: str) -> str:
             select * from named where false
         )"""
     wanted = (
-        f"{MAX_COUNTED + 1} - n" if request.counts_total else f"case when n < {upto} then {MAX_COUNTED + 1} else 0 end"
+        f"{MAX_COUNTED + 1} - n" if request.reports_total else f"case when n < {upto} then {MAX_COUNTED + 1} else 0 end"
     )
     return f"""
         {name_hits}, named as not materialized (

@@ -46,7 +46,7 @@ class RegisterEntry(NamedTuple):
     until: datetime | None = None
 
 
-def ignore_future_end(entry: RegisterEntry, data_date: datetime) -> RegisterEntry:
+def ignore_deregistration_after_data_date(entry: RegisterEntry, data_date: datetime) -> RegisterEntry:
     """The entry as of the date of its data: an end announced for later is ignored."""
     if not entry.active and entry.until is not None and entry.until > data_date:
         return entry._replace(active=True)
@@ -181,10 +181,10 @@ _EXAMPLES: Final = 3
 
 
 def add_unreadable_values(
-    columns: UnreadableColumns, column: str, row_count: int, examples: Iterable[Sequence[str | int]]
+    unreadable_columns: UnreadableColumns, column: str, row_count: int, examples: Iterable[Sequence[str | int]]
 ) -> None:
     """Count more rows in which a column could not be read; the first few are the examples."""
-    found = columns.setdefault(column, {"rows": 0, "examples": []})
+    found = unreadable_columns.setdefault(column, {"rows": 0, "examples": []})
     found["rows"] += row_count
     found["examples"] += islice(examples, _EXAMPLES - len(found["examples"]))
 

@@ -28,7 +28,7 @@ from almoner.nonprofits.registers.load_checks import FirstRejectedRow, RegisterI
 from almoner.nonprofits.registers.merging import RecordAudit as RecordAudit
 from almoner.nonprofits.registers.merging import apply_staged_import, get_registry_of_source
 from almoner.nonprofits.registers.merging import create_declared_registry as create_declared_registry
-from almoner.nonprofits.registers.ports import RegisterSource, SelfDatedSource
+from almoner.nonprofits.registers.ports import RegisterSource, SourceWithDataDate
 from almoner.nonprofits.registers.quarantine import find_quarantined_differences
 from almoner.nonprofits.registers.reading import AnotherImportInProgress, ProgressReporter, ReportProgress
 from almoner.nonprofits.registers.rollback import roll_back_newest_import as roll_back_newest_import
@@ -90,7 +90,7 @@ async def import_files(
 
 
 def _data_date_inside(source: RegisterSource, found: Sequence[ImportFile]) -> datetime | None:
-    if not isinstance(source, SelfDatedSource):
+    if not isinstance(source, SourceWithDataDate):
         return None
     with ExitStack() as stack, suppress(ImportRefused):  # the reading step reports and stores the reason
         return source.data_date([stack.enter_context(files.open_import_file(one)) for one in found])

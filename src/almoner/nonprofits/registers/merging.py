@@ -50,12 +50,12 @@ async def apply_staged_import(
     registry_id: UUID,
     staging_id: UUID,
     new_import: RegisterImport,
-    staged_parts: Mapping[str, FilledRowCounts],
+    filled_counts_by_staged_part: Mapping[str, FilledRowCounts],
     unchanged_parts: Sequence[str],
     progress_reporter: ProgressReporter,
     max_row_lookups: int,
 ) -> RegisterImport:
-    """Apply the staged ``staged_parts``, leaving ``unchanged_parts`` unchanged; returns the import with its counts.
+    """Apply the staged ``filled_counts_by_staged_part``, leaving ``unchanged_parts`` unchanged; returns the import with its counts.
 
     Up to ``max_row_lookups`` differing rows are looked up one by one.
     """
@@ -65,7 +65,14 @@ async def apply_staged_import(
     compared = new_import.rows <= max_row_lookups or await store_merge.has_entries(tx, source.code)
     if compared:
         rows_sql, counts = await store_merge.create_and_count_differences(
-            tx, source.code, staged, list(staged_parts), unchanged_parts, source.ignored_columns, day, max_row_lookups
+            tx,
+            source.code,
+            staged,
+            list(filled_counts_by_staged_part),
+            unchanged_parts,
+            source.ignored_columns,
+            day,
+            max_row_lookups,
         )
     else:
         rows_sql, counts = store_merge.first_import_rows_sql(staged), NumberChangeCounts()
@@ -82,13 +89,13 @@ async def apply_staged_import(
     progress_reporter.report_apply_steps(3, _STEPS)
     reported = await store_staging.list_staged_register_links(tx, staging_id)
     # A single file without links states that there are none; an extract may lack their table.
-    silent = () if source.reads_files_together else staged_parts.keys()
+    silent = () if source.reads_files_together else filled_counts_by_staged_part.keys()
     relinked = await merges.replace_register_links_and_list_affected_numbers(
         tx, source.code, new_import.id, day, reported, silent
     )
-    await store.upsert_register_parts(tx, new_import, staged_parts)
+    await store.upsert_register_parts(tx, new_import, filled_counts_by_staged_part)
     await store.update_source_dates(tx, source.code, registry_id)
-    scope = await import_scope_of_parts(tx, doing, staged_parts)
+    scope = await import_scope_of_parts(tx, doing, filled_counts_by_staged_part)
     await merges.apply_register_links_to_organisations(tx, new_import.id, day, scope, relinked)
     progress_reporter.report_apply_steps(4, _STEPS)
     added = counts.added if compared else inserted
@@ -112,7 +119,7 @@ def _with_counts(
 
 async def import_scope_of_parts(tx: Tx, import_run: ImportRun, register_parts: Collection[str]) -> ImportScope:
     """The numbers and parts that a merge affected."""
-    if not import_run.looks_up_single_rows:
+    if not import_run.looks_up_rows_one_by_one:
         return ImportScope(import_run.registry_id, import_run.source, register_parts, None)
     numbers, changed_groups = await store_merge.list_changed_numbers_and_groups(tx)
     return ImportScope(import_run.registry_id, import_run.source, register_parts, numbers, changed_groups)

@@ -84,7 +84,7 @@ class RegisterSource(Protocol):
 
 
 @runtime_checkable
-class SelfDatedSource(Protocol):
+class SourceWithDataDate(Protocol):
     """A source whose files state the date of their data."""
 
     def data_date(self, files: Sequence[SourceFile]) -> datetime | None:

@@ -101,8 +101,8 @@ async def read_files_into_staging(
     pace = ProgressReporter(
         sum(one.imported_file.bytes for one in import_files), on_progress, db.deployment.clock.real_now
     )
-    pace.rows_read = sum(one.rows for one in started.read_results)
-    known = {one.position for one in started.read_results}
+    pace.rows_read = sum(one.rows for one in started.earlier_read_results)
+    known = {one.position for one in started.earlier_read_results}
     before = 0
     for place, together in _read_units(source, import_files):
         if place not in known:
@@ -206,7 +206,7 @@ class _ReadUnit:
 
     def _entry(self, row: RegisterEntry, line: int) -> tuple[Any, ...]:
         source = self.source
-        row = domain.ignore_future_end(row, self.data_date)
+        row = domain.ignore_deregistration_after_data_date(row, self.data_date)
         if long := records.find_oversized_fields(row):
             cleared: dict[str, Any] = dict.fromkeys(long)
             row = row._replace(**cleared)

@@ -76,7 +76,7 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     figures = await store_refresh.load_data_ages_and_import_counts(tx)
     for source, seconds in figures.data_age_seconds_by_source.items():
         telemetry.register_data_age.labels(source).set(seconds)
-    for source_and_status, total in figures.import_counts.items():
+    for source_and_status, total in figures.import_counts_by_source_and_status.items():
         telemetry.register_loads.set_total(source_and_status, total)
 
 

@@ -69,7 +69,7 @@ class ImportRun:
     import_id: UUID
     data_date: datetime
     rows_sql: str
-    looks_up_single_rows: bool
+    looks_up_rows_one_by_one: bool
     is_rollback: bool = False
 
 
@@ -358,7 +358,7 @@ async def insert_organisations(tx: Tx, import_run: ImportRun) -> None:
     """
     central = (
         "select null::text as group_key, null::uuid as id"
-        if import_run.looks_up_single_rows
+        if import_run.looks_up_rows_one_by_one
         else _CENTRAL.format(rows=import_run.rows_sql)
     )
     await tx.execute(

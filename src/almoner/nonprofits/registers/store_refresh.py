@@ -123,18 +123,18 @@ class SourceAndStatus(NamedTuple):
     status: str
 
 
-class RegisterFigures(NamedTuple):
+class RegisterMetrics(NamedTuple):
     """The age of each source's data, and the number of its loads by status."""
 
     data_age_seconds_by_source: dict[str, float]
-    import_counts: dict[SourceAndStatus, int]
+    import_counts_by_source_and_status: dict[SourceAndStatus, int]
 
 
-async def load_data_ages_and_import_counts(tx: Tx) -> RegisterFigures:
+async def load_data_ages_and_import_counts(tx: Tx) -> RegisterMetrics:
     """The figures of all sources for the metrics."""
     ages = await tx.fetch("select code, data_as_of from register_source where data_as_of is not null")
     loads = await tx.fetch("select source, status, count(*) as n from register_load group by source, status")
-    return RegisterFigures(
+    return RegisterMetrics(
         {row["code"]: (tx.now - row["data_as_of"]).total_seconds() for row in ages},
         {SourceAndStatus(row["source"], row["status"]): row["n"] for row in loads},
     )

@@ -20,7 +20,7 @@ class StartedStaging(NamedTuple):
     """A started or resumed reading, and the results of the files that were read before."""
 
     staging_id: UUID
-    read_results: list[FileReadResult]
+    earlier_read_results: list[FileReadResult]
 
 
 def staging_table_name(staging_id: UUID) -> str:

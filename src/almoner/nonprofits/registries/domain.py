@@ -104,7 +104,7 @@ class DeclaredRegistry:
         formed = number_key.isascii() and (number_key.isdigit() if self.digits_only else number_key.isalnum())
         return formed and self.min_number_length <= len(number_key) <= self.max_number_length
 
-    def matches(self, registry: Registry) -> bool:
+    def describes_registry(self, registry: Registry) -> bool:
         """Whether a known registry is this one."""
         stated = (registry.code, registry.name, registry.english_name, registry.country_code)
         return stated == (self.code, self.name, self.english_name, self.country_code)
@@ -153,14 +153,14 @@ def has_known_number_format(registry_code: str) -> bool:
     return registry_code in NUMBER_FORMATS
 
 
-def registry_match_distance(registry: Registry, text: str) -> int | None:
+def registry_match_distance(registry: Registry, entered_text: str) -> int | None:
     """How well a text matches the registry's code or names: 0 is best, None no match."""
-    if text.strip().casefold() in {
+    if entered_text.strip().casefold() in {
         registry.code.casefold(),
         registry.name.casefold(),
         registry.english_name.casefold(),
     }:
         return -1
     return spellings.registry_name_distance(
-        text, registry.code, (registry.code, registry.name, registry.english_name), registry.country_code
+        entered_text, registry.code, (registry.code, registry.name, registry.english_name), registry.country_code
     )

@@ -24,7 +24,7 @@ async def insert_registry_if_new(tx: Tx, declared_registry: DeclaredRegistry) ->
     if await store.insert(tx, declared_registry):
         return True
     known = next((row for row in await store.list_registries(tx) if row.code == declared_registry.code), None)
-    return False if known is not None and declared_registry.matches(known) else None
+    return False if known is not None and declared_registry.describes_registry(known) else None
 
 
 async def describe_known_registries(tx: Tx, country_code: str | None = None) -> str:

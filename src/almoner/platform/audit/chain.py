@@ -17,7 +17,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform.audit import heads, log
-from almoner.platform.audit.heads import ChainHead
+from almoner.platform.audit.heads import AuditChainHead
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.queue import BY_INDEX
@@ -94,7 +94,7 @@ def compute_chained_hash(
     return sha256(previous_hash + chain_sequence.to_bytes(8) + entry_position.to_bytes(8) + mac + entry_bytes).digest()
 
 
-class ChainBuilder:
+class AuditChainBuilder:
     """Appends unchained audit entries to their chains; ``run`` repeats it until it is stopped."""
 
     def __init__(self, db: Database, telemetry: Telemetry) -> None:
@@ -103,7 +103,7 @@ class ChainBuilder:
         self._from = _FIRST
         self._resting: dict[UUID, float] = {}
 
-    async def run_batch(self) -> int:
+    async def chain_next_entries(self) -> int:
         """Chain up to a limit of entries; returns how many (0: none wait, or another process chains them)."""
         scopes = await self._find_waiting()
         if not scopes:
@@ -156,7 +156,7 @@ class ChainBuilder:
             linked = 0
             try:
                 if not self._db.disk.is_low:
-                    linked = await self.run_batch()
+                    linked = await self.chain_next_entries()
             except DATABASE_ERRORS as error:
                 self._telemetry.log(
                     "audit_chain_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error)
@@ -165,20 +165,20 @@ class ChainBuilder:
                 await wait_until_set(stop, _LOOK_SECONDS)
 
 
-async def _lock_ends(tx: Tx, scopes: Sequence[UUID]) -> dict[UUID, ChainHead]:
+async def _lock_ends(tx: Tx, scopes: Sequence[UUID]) -> dict[UUID, AuditChainHead]:
     """Lock the ends of the chains that nobody else has locked; a scope's first entry starts a chain."""
     rows = await tx.fetch(_TURNS, scopes)
     if len(rows) < len(scopes):
-        ends = [ChainHead(scope, 0, GENESIS) for scope in scopes]
+        ends = [AuditChainHead(scope, 0, GENESIS) for scope in scopes]
         if await tx.fetchval(_BEGIN, *_end_columns(tx.vault, ends)):
             rows = await tx.fetch(_TURNS, scopes)
-    return {row["scope"]: ChainHead(*row) for row in rows}
+    return {row["scope"]: AuditChainHead(*row) for row in rows}
 
 
-async def _link_entries(tx: Tx, ends: dict[UUID, ChainHead], rows: Sequence[Record]) -> None:
+async def _link_entries(tx: Tx, ends: dict[UUID, AuditChainHead], rows: Sequence[Record]) -> None:
     """Link the entries in order of writing within each scope; the first end of a chain is signed at once."""
     started = [end for end in ends.values() if end.sequence == 0]
-    moved: dict[UUID, ChainHead] = {}
+    moved: dict[UUID, AuditChainHead] = {}
     places: list[tuple[UUID, int, int, bytes]] = []
     for row in rows:
         end = ends[row["scope"]]
@@ -196,7 +196,9 @@ async def _link_entries(tx: Tx, ends: dict[UUID, ChainHead], rows: Sequence[Reco
         await heads.sign_chain_heads(tx, first)
 
 
-def _end_columns(vault: Vault, ends: Sequence[ChainHead]) -> tuple[list[UUID], list[int], list[bytes], list[bytes]]:
+def _end_columns(
+    vault: Vault, ends: Sequence[AuditChainHead]
+) -> tuple[list[UUID], list[int], list[bytes], list[bytes]]:
     return (
         [end.scope for end in ends],
         [end.sequence for end in ends],

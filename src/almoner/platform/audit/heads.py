@@ -35,7 +35,7 @@ _EVERY: Final = timedelta(minutes=5)  # entries newer than the last exported hea
 
 
 @dataclass(slots=True)
-class ChainHead:
+class AuditChainHead:
     """The last entry of a scope's audit chain: its position and hash."""
 
     scope: UUID
@@ -44,7 +44,7 @@ class ChainHead:
 
     def compute_mac(self, vault: Vault) -> bytes:
         """A MAC that proves the service wrote this end: database access alone cannot forge it."""
-        return vault.keyed_hash("audit-chain", self.scope.bytes + self.sequence.to_bytes(8) + self.hash)
+        return vault.compute_keyed_hash("audit-chain", self.scope.bytes + self.sequence.to_bytes(8) + self.hash)
 
 
 class ExportedHead(msgspec.Struct, rename="camel"):
@@ -104,14 +104,14 @@ def audit_scope_name(ids: RecordIdCodec, scope: UUID) -> str:
     return _DEPLOYMENT_NAME if scope == DEPLOYMENT else ids.encode("partner", scope)
 
 
-def audit_scope_from_name(ids: RecordIdCodec, name_: str) -> UUID | None:
+def audit_scope_from_name(ids: RecordIdCodec, scope_name: str) -> UUID | None:
     """The scope with this external name."""
-    return DEPLOYMENT if name_ == _DEPLOYMENT_NAME else ids.decode("partner", name_)
+    return DEPLOYMENT if scope_name == _DEPLOYMENT_NAME else ids.decode("partner", scope_name)
 
 
-def signing_key(vault: Vault) -> Ed25519PrivateKey:
+def audit_head_signing_key(vault: Vault) -> Ed25519PrivateKey:
     """The deployment's signing key for heads, derived from its master key."""
-    return vault.signing_key("audit-head")
+    return vault.derive_signing_key("audit-head")
 
 
 _UNSIGNED_ENDS: Final = """
@@ -124,7 +124,7 @@ where c.last_sequence > signed.sequence
 """Chains with entries after their last signed head."""
 
 
-async def next_signing_at(tx: Tx) -> datetime | None:
+async def next_head_signing_at(tx: Tx) -> datetime | None:
     """When the oldest entry that no signed head covers was written."""
     moment: datetime | None = await tx.fetchval(
         f"""
@@ -138,15 +138,15 @@ async def next_signing_at(tx: Tx) -> datetime | None:
 async def sign_heads_of_grown_chains(tx: Tx, limit: int = 1000) -> int:
     """Sign the heads of chains that grew; returns how many. Forged ends are not signed."""
     rows = await tx.fetch(f"{_UNSIGNED_ENDS} order by scope limit $1", limit)
-    ends = [(ChainHead(row["scope"], row["last_sequence"], row["last_hash"]), row["mac"]) for row in rows]
+    ends = [(AuditChainHead(row["scope"], row["last_sequence"], row["last_hash"]), row["mac"]) for row in rows]
     genuine = [end for end, mac in ends if end.compute_mac(tx.vault) == mac]
     await sign_chain_heads(tx, genuine)
     return len(genuine)
 
 
-async def sign_chain_heads(tx: Tx, chain_heads: Iterable[ChainHead]) -> None:
+async def sign_chain_heads(tx: Tx, chain_heads: Iterable[AuditChainHead]) -> None:
     """Sign the given chain ends."""
-    key = signing_key(tx.vault)
+    key = audit_head_signing_key(tx.vault)
     signed = []
     for end in chain_heads:
         head = SignedHead(end.scope, end.sequence, end.hash, tx.now, b"")
@@ -160,7 +160,7 @@ async def sign_chain_heads(tx: Tx, chain_heads: Iterable[ChainHead]) -> None:
     )
 
 
-async def next_export_at(tx: Tx) -> datetime | None:
+async def next_head_export_at(tx: Tx) -> datetime | None:
     """When the oldest head that is not exported was signed."""
     moment: datetime | None = await tx.fetchval("select min(signed_at) from audit_head where exported_at is null")
     return moment
@@ -255,14 +255,14 @@ async def list_stored_heads(tx: Tx, scope: UUID) -> list[SignedHead]:
 
 
 tasks: Final = TaskRegistry()
-tasks.add_periodic_job("audit.sign", next_signing_at, sign_heads_of_grown_chains, period=_EVERY)
+tasks.add_periodic_job("audit.sign", next_head_signing_at, sign_heads_of_grown_chains, period=_EVERY)
 tasks.add_periodic_job(
     "audit.erase_addresses", log.next_ip_erasure_at, log.erase_ip_addresses, period=timedelta(days=1)
 )
 
 
 async def _next_export_at(_folder: Path, tx: Tx) -> datetime | None:
-    return await next_export_at(tx)
+    return await next_head_export_at(tx)
 
 
 async def _export_heads(folder: Path, tx: Tx) -> int:

@@ -76,12 +76,12 @@ def encode_authenticated_fields(*written: object) -> bytes:
 
 def hash_ip_address(vault: Vault, entry_id: UUID, ip_address: str) -> bytes:
     """A keyed digest of a network address, different in each entry."""
-    return vault.keyed_hash("audit-address", entry_id.bytes + ip_address.encode())
+    return vault.compute_keyed_hash("audit-address", entry_id.bytes + ip_address.encode())
 
 
 def compute_entry_mac(vault: Vault, entry_bytes: bytes) -> bytes:
     """A MAC that proves the service wrote the entry."""
-    return vault.keyed_hash("audit-entry", entry_bytes)
+    return vault.compute_keyed_hash("audit-entry", entry_bytes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from asyncpg import Record
 
 from almoner.platform.audit import heads, log
 from almoner.platform.audit.chain import COLUMNS, GENESIS, IN_ORDER, compute_chained_hash
-from almoner.platform.audit.heads import ChainHead, SignedHead, UnreadableExportedHeads
+from almoner.platform.audit.heads import AuditChainHead, SignedHead, UnreadableExportedHeads
 from almoner.platform.database.transactions import Database, Tx
 
-Report = Callable[[int], None]
+ReportEntryCount = Callable[[int], None]
 """Called after each page with the number of entries that were verified."""
 
 _PAGE: Final = 5000
@@ -82,19 +82,19 @@ async def verify_chain(
     db: Database,
     scope: UUID,
     export_folder: Path | None = None,
-    report: Report | None = None,
+    report_entry_count: ReportEntryCount | None = None,
     *,
-    fail_if_missing: bool = False,
+    fail_if_chain_missing: bool = False,
 ) -> ChainVerification:
     """Verify one chain from its first entry to its head.
 
-    ``export_folder``: the exported heads. ``fail_if_missing``: the chain must exist, whatever the database
+    ``export_folder``: the exported heads. ``fail_if_chain_missing``: the chain must exist, whatever the database
     contains.
     """
     walk = _ChainWalk(db, scope)
     try:
-        await walk.from_the_beginning(export_folder, report)
-        if fail_if_missing and not walk.proof.entry_count:
+        await walk.from_the_beginning(export_folder, report_entry_count)
+        if fail_if_chain_missing and not walk.proof.entry_count:
             raise AuditChainBroken(None, "the whole chain is missing, or was never started")
     except AuditChainBroken as broken:
         walk.proof.chain_error = broken
@@ -114,7 +114,7 @@ class _ChainWalk:
         self._heads: list[SignedHead] = []
         self._aged = 0
 
-    async def from_the_beginning(self, folder: Path | None, report: Report | None) -> None:
+    async def from_the_beginning(self, folder: Path | None, report: ReportEntryCount | None) -> None:
         """Verify everything. Raises AuditChainBroken."""
         proof = self.proof
         async with self._db.read() as tx:
@@ -149,19 +149,19 @@ class _ChainWalk:
             await tx.execute(IN_ORDER)
             return await tx.fetch(sql, self.proof.scope, after, _PAGE)
 
-    async def _load_end(self, tx: Tx) -> ChainHead | None:
+    async def _load_end(self, tx: Tx) -> AuditChainHead | None:
         """The end of the chain, checked against its MAC."""
         row = await tx.fetchrow(
             "select scope, last_sequence, last_hash, mac from audit_chain where scope = $1", self.proof.scope
         )
         if row is None:
             return None
-        end = ChainHead(row["scope"], row["last_sequence"], row["last_hash"])
+        end = AuditChainHead(row["scope"], row["last_sequence"], row["last_hash"])
         if end.compute_mac(self._vault) != row["mac"]:
             raise AuditChainBroken(None, f"the recorded end of the chain (entry {end.sequence:,}) was edited")
         return end
 
-    def _verify_chained_entry(self, row: Record, started: ChainHead | None) -> None:
+    def _verify_chained_entry(self, row: Record, started: AuditChainHead | None) -> None:
         """Verify the next entry of the chain."""
         proof, sequence = self.proof, row["sequence"]
         expected = proof.entry_count + 1
@@ -204,7 +204,7 @@ class _ChainWalk:
             )
         return body
 
-    def _verify_ends(self, started: ChainHead | None, now: ChainHead | None) -> None:
+    def _verify_ends(self, started: AuditChainHead | None, now: AuditChainHead | None) -> None:
         """Check that the chain reaches its stored end and all signed heads."""
         entries = self.proof.entry_count
         if self._heads:
@@ -226,7 +226,7 @@ class _ChainWalk:
         Heads may be signed and exported meanwhile: the table is read before and after the folder.
         """
         scope, ids = self.proof.scope, self._db.deployment.ids
-        key = heads.signing_key(self._vault).public_key()
+        key = heads.audit_head_signing_key(self._vault).public_key()
         async with self._db.read() as tx:
             stored = await heads.list_stored_heads(tx, scope)
         exported = [] if folder is None else heads.read_exported_heads(folder, ids, scope)

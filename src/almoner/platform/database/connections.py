@@ -21,7 +21,7 @@ from asyncpg import Record
 from almoner.platform.database.fair_queue import FairQueue, FairShareClient, QueueFull, current_fair_share_client
 
 if TYPE_CHECKING:
-    Held = asyncpg.pool.PoolConnectionProxy[Record]
+    PooledConnection = asyncpg.pool.PoolConnectionProxy[Record]
 
 ACQUIRE_TIMEOUT_SECONDS: Final = 5.0
 _CANCEL_SECONDS: Final = 10.0
@@ -52,8 +52,8 @@ class ConnectionPool:
         self._idle_seconds = idle_seconds
         self._life_seconds = life_seconds
         self._places = FairQueue(pool.get_max_size())
-        self._idle: list[tuple[Held, float]] = []  # with the time since when; the longest idle first
-        self._opened: dict[Held, float] = {}
+        self._idle: list[tuple[PooledConnection, float]] = []  # with the time since when; the longest idle first
+        self._opened: dict[PooledConnection, float] = {}
         self._discarding: set[asyncio.Task[None]] = set()
         self._closing = False
 
@@ -61,7 +61,7 @@ class ConnectionPool:
         """A connection for the time of a block, queued for the current fair-share client."""
         return BorrowedConnection(self, current_fair_share_client())
 
-    async def acquire(self, fair_share_client: FairShareClient | None = None) -> "Held":
+    async def acquire(self, fair_share_client: FairShareClient | None = None) -> "PooledConnection":
         """Acquire an open connection. Raises OSError or asyncpg.PostgresError.
 
         Raises ConnectionUnavailable, an OSError, after a timeout, if too many callers wait, or once ``close`` was
@@ -85,7 +85,7 @@ class ConnectionPool:
         except TimeoutError:
             raise ConnectionUnavailable("no connection to the database came free in time") from None
 
-    async def _acquire(self) -> "Held":
+    async def _acquire(self) -> "PooledConnection":
         while self._idle:
             connection, _ = self._idle.pop()
             if _is_open(connection):
@@ -96,7 +96,10 @@ class ConnectionPool:
         return connection
 
     def return_connection(
-        self, connection: "Held", error: BaseException | None, fair_share_client: FairShareClient | None = None
+        self,
+        connection: "PooledConnection",
+        error: BaseException | None,
+        fair_share_client: FairShareClient | None = None,
     ) -> None:
         """Return a connection after its use, which ended with ``error``, if any.
 
@@ -110,7 +113,9 @@ class ConnectionPool:
         if lost:  # not a misuse: the server closed the connection, so the transaction cannot continue
             raise ConnectionUnavailable("the connection to the database was lost") from error
 
-    def return_healthy_connection(self, connection: "Held", fair_share_client: FairShareClient | None = None) -> None:
+    def return_healthy_connection(
+        self, connection: "PooledConnection", fair_share_client: FairShareClient | None = None
+    ) -> None:
         """Return a healthy connection for reuse; close the one that was idle for too long, or is too old."""
         now = time.monotonic()
         if now - self._opened[connection] > self._life_seconds:
@@ -121,7 +126,9 @@ class ConnectionPool:
         if now - self._idle[0][1] > self._idle_seconds:
             self._run(self._close(self._idle.pop(0)[0]))
 
-    def return_failed_connection(self, connection: "Held", fair_share_client: FairShareClient | None = None) -> None:
+    def return_failed_connection(
+        self, connection: "PooledConnection", fair_share_client: FairShareClient | None = None
+    ) -> None:
         """Return a connection after an error; asyncpg checks or closes it."""
         self._run(self._discard(connection, fair_share_client))
 
@@ -130,23 +137,23 @@ class ConnectionPool:
         self._discarding.add(task)
         task.add_done_callback(self._discarding.discard)
 
-    async def _close(self, connection: "Held") -> None:
+    async def _close(self, connection: "PooledConnection") -> None:
         with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):  # TimeoutError is an OSError
             await connection.close(timeout=_CANCEL_SECONDS)
         await self._return_to_pool(connection)
 
-    async def _return_to_pool(self, connection: "Held") -> None:
+    async def _return_to_pool(self, connection: "PooledConnection") -> None:
         self._opened.pop(connection, None)
         with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
             await self._pool.release(connection, timeout=_CANCEL_SECONDS)
 
-    async def _retire(self, connection: "Held", fair_share_client: FairShareClient | None) -> None:
+    async def _retire(self, connection: "PooledConnection", fair_share_client: FairShareClient | None) -> None:
         try:
             await self._close(connection)
         finally:
             self._places.release_slot(fair_share_client)
 
-    async def _discard(self, connection: "Held", fair_share_client: FairShareClient | None) -> None:
+    async def _discard(self, connection: "PooledConnection", fair_share_client: FairShareClient | None) -> None:
         try:
             await self._return_to_pool(connection)
         finally:
@@ -162,7 +169,7 @@ class ConnectionPool:
         await self._pool.close()
 
 
-def _is_open(connection: "Held") -> bool:
+def _is_open(connection: "PooledConnection") -> bool:
     try:
         return not connection.is_closed()
     except asyncpg.InterfaceError:
@@ -178,7 +185,7 @@ class BorrowedConnection:
         self._connections = connections
         self._fair_share_client = fair_share_client
 
-    async def __aenter__(self) -> "Held":
+    async def __aenter__(self) -> "PooledConnection":
         self._connection = await self._connections.acquire(self._fair_share_client)
         return self._connection
 

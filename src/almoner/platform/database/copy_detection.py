@@ -119,7 +119,7 @@ _ELSEWHERE: Final = "its files were copied: its server was reached at another ad
 """Checked each time, since another process may use another address for the same server."""
 
 
-def classify_database(
+def decide_database_copy_verdict(
     claim: DeploymentClaim | None,
     server: ServerState,
     stored_generation: DeploymentGeneration | None,
@@ -166,7 +166,7 @@ async def detect_database_copy(
     async with db.read() as tx:  # after the storage: whatever is stored there was in the database before
         claim, server = await find_deployment_claim(tx), await read_server_state(tx, address)
         real_now = tx.real_now
-    verdict = classify_database(claim, server, outside, others)
+    verdict = decide_database_copy_verdict(claim, server, outside, others)
     if claim is not None and claim.proves_database_is_original(server, real_now):
         verdict = "same"
     return DatabaseCopyCheckResult(claim, server, outside, verdict, away)

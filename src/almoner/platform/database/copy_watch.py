@@ -17,7 +17,7 @@ _LOOK_SECONDS: Final = 1.0
 _TELL_AGAIN: Final = timedelta(hours=1)
 
 
-class DatabaseCopyMonitor:
+class CopiedDatabaseMonitor:
     """Checks for signs of a copied database, raises the generation, and updates this process's identity.
 
     Call ``check`` first, then ``run`` until stopped, and ``close`` at the end.
@@ -33,7 +33,7 @@ class DatabaseCopyMonitor:
         self._raised = 0
         self._reported: datetime | None = None
 
-    async def check_for_copy(self, *, at_shutdown: bool = False) -> None:
+    async def check_whether_database_was_copied(self, *, at_shutdown: bool = False) -> None:
         """Inspect the database once, and raise the generation if it is due."""
         if not at_shutdown and self._raised > 1 and await self._is_fresh():
             return
@@ -68,7 +68,7 @@ class DatabaseCopyMonitor:
         """Check every second until ``stop`` is set."""
         while not await wait_until_set(stop, _LOOK_SECONDS):
             try:
-                await self.check_for_copy()
+                await self.check_whether_database_was_copied()
             except DATABASE_ERRORS as error:
                 self._log("copy_watch_waits", error)
             self._log_copy()
@@ -78,7 +78,7 @@ class DatabaseCopyMonitor:
         if not self._identity.is_active or self._identity.id is None:
             return
         try:
-            await self.check_for_copy(at_shutdown=True)
+            await self.check_whether_database_was_copied(at_shutdown=True)
         except DATABASE_ERRORS as error:
             self._log("copy_watch_waits", error)
 

@@ -26,7 +26,7 @@ class WrongMasterKey(Exception):
 
 def master_key_check_value(vault: Vault) -> bytes:
     """The keyed hash of a fixed text, which identifies the master key."""
-    return vault.keyed_hash(_PURPOSE, _DATA)
+    return vault.compute_keyed_hash(_PURPOSE, _DATA)
 
 
 async def ensure_master_key(db: Database) -> None:

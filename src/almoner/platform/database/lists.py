@@ -36,7 +36,7 @@ class SortKey:
     type: str
     sql_template: str = "{}"
 
-    def sort_sql(self, column_or_placeholder: str) -> str:
+    def sort_expression_sql(self, column_or_placeholder: str) -> str:
         """The sort expression for a column or placeholder, in SQL."""
         return self.sql_template.format(column_or_placeholder)
 
@@ -65,14 +65,14 @@ async def list_sorted_partner_page(
 
     A position has the values of the keys before the ID. Records with equal values follow each other by ID.
     """
-    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
-    own = [key.sort_sql(key.column) for key in sort_keys]
+    comparison, order = ("<", "desc") if page_.fetches_descending else (">", "asc")
+    own = [key.sort_expression_sql(key.column) for key in sort_keys]
     given: list[object] = []
     after = "true"
     if page_.position is not None:
         *values, id_ = page_.position
         given = [UUID(bytes=id_), *values]
-        placed = [key.sort_sql(f"${number}::{key.type}") for number, key in enumerate(sort_keys, 4)]
+        placed = [key.sort_expression_sql(f"${number}::{key.type}") for number, key in enumerate(sort_keys, 4)]
         after = f"(partner_id, {', '.join(own)}, id) {comparison} ($1, {', '.join(placed)}, $3)"
     sql = _SORTED.format(
         columns=columns,
@@ -97,7 +97,7 @@ async def list_partner_page(
     ``extra_partner_column``: a column of the partner that is appended to each row. It is read once: with a subquery per
     row PostgreSQL estimated the generic plan as more expensive and planned each call again.
     """
-    if page_.reads_descending:
+    if page_.fetches_descending:
         order, start, within = "desc", _GREATEST, "partner_id >= $1 and (partner_id, id) < ($1, $3)"
     else:
         order, start, within = "asc", _LEAST, "partner_id <= $1 and (partner_id, id) > ($1, $3)"

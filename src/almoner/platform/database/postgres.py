@@ -103,7 +103,7 @@ def run_embedded_server(data_dir: Path, programs_folder: Path | None = None) -> 
     """
     try:
         cluster = Cluster.locate(data_dir, programs_folder)
-        users = cluster.start_or_attach_and_lock_usage()
+        users = cluster.start_or_attach_returning_usage_lock_fd()
     except OSError as error:
         raise build_database_unavailable_error(data_dir, f"{error.strerror}: {error.filename}") from error
     try:
@@ -209,7 +209,7 @@ class Cluster:
         """The server's log file."""
         return self.cluster_folder / "postgres.log"
 
-    def start_or_attach_and_lock_usage(self) -> int:
+    def start_or_attach_returning_usage_lock_fd(self) -> int:
         """Start the server or attach to the running one; returns the handle that marks it as in use."""
         with folder_lock(self.cluster_folder):
             self._start()
@@ -255,14 +255,14 @@ class Cluster:
             None if free is None else ballast.next_ballast_file_step(free.free_bytes, reserve, ballast_exists=present)
         )
 
-    def stop_if_unused(self, usage_lock: int) -> None:
+    def stop_if_unused(self, usage_lock_fd: int) -> None:
         """Stop the server unless another process uses it."""
         with folder_lock(self.cluster_folder), suppress(BlockingIOError):
             try:
-                fcntl.flock(usage_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(usage_lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._stop()
             finally:
-                os.close(usage_lock)
+                os.close(usage_lock_fd)
 
     def stop_leftover_server(self) -> None:
         """Stop a server that nobody uses. Raises DatabaseUnavailable if somebody does."""

@@ -102,7 +102,7 @@ class _Waiting:
     internal: list[int]
 
 
-class Dispatcher:
+class EventDispatcher:
     """Numbers events and runs reactions to them; ``run`` repeats it until it is stopped."""
 
     def __init__(self, db: Database, reactions: Sequence[EventReaction], telemetry: Telemetry) -> None:
@@ -112,7 +112,7 @@ class Dispatcher:
         self._after = _NOBODY
         self._resting: dict[UUID | int, float] = {}
 
-    async def run_batch(self) -> int:
+    async def dispatch_next_events(self) -> int:
         """Dispatch up to a limit of events; returns how many (0: none wait, or another process dispatches them)."""
         waiting = await self._find_waiting()
         dispatched = 0
@@ -225,7 +225,7 @@ class Dispatcher:
                     await wait_until_set(stop, _REST_SECONDS)
                     continue
                 try:
-                    dispatched = await self.run_batch()
+                    dispatched = await self.dispatch_next_events()
                 except DATABASE_ERRORS as error:
                     self._telemetry.log(
                         "dispatcher_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error)

@@ -38,7 +38,7 @@ with gone as (
 """
 
 
-async def next_event_block_count_due_at(tx: Tx) -> datetime | None:
+async def next_sequence_block_count_due_at(tx: Tx) -> datetime | None:
     """When a full block of events is due to be counted; None if there is none."""
     waits = await tx.fetchval(
         f"select exists (select from event_counter where last_sequence >= summarised_sequence + {SIZE})"
@@ -46,7 +46,7 @@ async def next_event_block_count_due_at(tx: Tx) -> datetime | None:
     return tx.now if waits else None
 
 
-async def store_event_counts_per_block(tx: Tx) -> int:
+async def store_event_counts_of_full_sequence_blocks(tx: Tx) -> int:
     """Count the next full block (5,000 sequence numbers) of up to 16 partners; returns the number of blocks."""
     waiting = await tx.fetch(_WAITING)
     for row in waiting:
@@ -54,7 +54,7 @@ async def store_event_counts_per_block(tx: Tx) -> int:
     return len(waiting)
 
 
-async def delete_stale_event_count_blocks(tx: Tx) -> int:
+async def delete_event_counts_of_purged_blocks(tx: Tx) -> int:
     """Delete the counts of blocks whose events were purged; returns how many rows."""
     removed: Any = await tx.fetchval(_TIDY)
     return int(removed)

@@ -8,7 +8,9 @@ from almoner.platform.jobs.background_tasks import TaskRegistry
 
 tasks: Final = TaskRegistry()
 tasks.add_periodic_job(
-    "event_blocks.build", event_blocks.next_event_block_count_due_at, event_blocks.store_event_counts_per_block
+    "event_blocks.build",
+    event_blocks.next_sequence_block_count_due_at,
+    event_blocks.store_event_counts_of_full_sequence_blocks,
 )
 tasks.add_periodic_job(
     "outbox.purge", outbox.next_event_purge_at, outbox.purge_expired_events, period=timedelta(days=1)

@@ -208,5 +208,5 @@ async def purge_expired_events(tx: Tx, limit: int = 1000) -> int:
     """Delete events older than 90 days; returns how many."""
     removed: Any = await tx.fetchval(_PURGE, tx.now - RETENTION, limit)
     if removed < limit:
-        await event_blocks.delete_stale_event_count_blocks(tx)
+        await event_blocks.delete_event_counts_of_purged_blocks(tx)
     return int(removed)

@@ -18,7 +18,7 @@ from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.deployment import Deployment
 from almoner.platform.evidence import store
-from almoner.platform.files.signing import DOSSIERS, MARK, Signer
+from almoner.platform.files.signing import DOSSIERS, MARK, DocumentSigner
 
 _MARK_IN_TEXT: Final = MARK.replace(b":", rb"\u003a")
 """The signature mark within a person's text, escaped so that JSON readers see the same text and verifiers ignore it."""
@@ -150,7 +150,7 @@ def name_of_record_field(kind: EvidenceKind) -> str:
 
 def build_signed_dossier_json(deployment: Deployment, dossier: Dossier) -> bytes:
     """The dossier as signed JSON."""
-    signer = Signer(deployment.vault, DOSSIERS)
+    signer = DocumentSigner(deployment.vault, DOSSIERS)
     data = {
         "environment": deployment.environment,
         "generatedAt": iso_timestamp(dossier.at),

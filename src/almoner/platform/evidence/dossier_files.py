@@ -22,9 +22,9 @@ from almoner.platform.evidence.dossier import (
     build_signed_dossier_json,
     message_for_code,
 )
-from almoner.platform.files.signing import DOSSIERS, Signer
+from almoner.platform.files.signing import DOSSIERS, DocumentSigner
 from almoner.platform.pages.headers import NO_PAGE
-from almoner.platform.pages.pdf import PdfRenderer, text_with_direction
+from almoner.platform.pages.pdf import PdfRenderer, text_and_direction_facts
 
 DossierFormat = Literal["pdf", "json"]
 MEDIA_TYPES: Final[Mapping[DossierFormat, str]] = {"pdf": "application/pdf", "json": "application/json"}
@@ -103,7 +103,7 @@ def _pdf_printer() -> PdfRenderer:
 
 
 async def _build_signed_pdf(deployment: Deployment, dossier: Dossier) -> bytes:
-    signer = Signer(deployment.vault, DOSSIERS)
+    signer = DocumentSigner(deployment.vault, DOSSIERS)
     facts = _facts(deployment, dossier, signer.key_id)
     return signer.sign(await _pdf_printer().render_document(facts, {"seal": signer.blank_signature_block}, dossier.at))
 
@@ -113,7 +113,7 @@ def _facts(deployment: Deployment, dossier: Dossier, key_id: str) -> dict[str, o
     return {
         "title": f"Dossier of {deployment.ids.encode(dossier.id_type, dossier.id)}",
         "kind": f"{_words(dossier.kind)} dossier",
-        "name": text_with_direction(dossier.name, document_is_rtl=False),
+        "name": text_and_direction_facts(dossier.name, document_is_rtl=False),
         "summary": dossier.summary,
         "date": [dossier.at.year, dossier.at.month, dossier.at.day],
         "test": "Sandbox: this document contains test data." if deployment.sandbox else None,
@@ -121,7 +121,7 @@ def _facts(deployment: Deployment, dossier: Dossier, key_id: str) -> dict[str, o
         "notices": list(dossier.notices),
         "plain": _PLAIN,
         "evaluations": [_evaluation(dossier, one) for one in dossier.evaluations],
-        "documents": [text_with_direction(_document(one), document_is_rtl=False) for one in dossier.documents],
+        "documents": [text_and_direction_facts(_document(one), document_is_rtl=False) for one in dossier.documents],
         "decisions": [_decision(one) for one in dossier.decisions],
         "checking": _CHECKING,
         "key": f"Signing key: {key_id}. As of {dossier.at:%Y-%m-%d %H:%M} UTC.",
@@ -184,11 +184,11 @@ def _document(one: DossierDocumentResponse) -> str:
 def _decision(one: DossierDecisionResponse) -> _Row:
     reason = f" ({one.reason_code})" if one.reason_code else ""
     title = f"{one.verdict.capitalize()}{reason} on {_moment(one.decided_at)} by {one.decided_by}"
-    return {"title": title, "note": text_with_direction(one.note or _NOTE_WITHHELD, document_is_rtl=False)}
+    return {"title": title, "note": text_and_direction_facts(one.note or _NOTE_WITHHELD, document_is_rtl=False)}
 
 
 def _row(label: str, value: str) -> _Row:
-    return {"label": label, "value": text_with_direction(value, document_is_rtl=False)}
+    return {"label": label, "value": text_and_direction_facts(value, document_is_rtl=False)}
 
 
 def _words(name: str) -> str:

@@ -78,7 +78,7 @@ async def list_evaluations(tx: Tx, record_id: UUID) -> list[Evaluation]:
 @across_partners("held")
 async def list_evaluation_page(tx: Tx, record_id: UUID, page_: RequestedPage) -> tuple[list[Evaluation], int]:
     """One page of a record's evaluations in reading order, and their total."""
-    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page_.fetches_descending else (">", "asc")
     rows = await tx.fetch(
         f"""
         select listed.*, total from (select count(*) as total from evidence where record_id = $1) counted

@@ -24,11 +24,11 @@ _SEAL: Final = re.compile(rb"almoner-ed25519:([0-9a-f]{%d}):([0-9a-f]{%d})" % (_
 _UNSIGNED: Final = b"0" * _SIGNATURE_DIGITS
 
 
-class Signer:
+class DocumentSigner:
     """Signs documents of one purpose with the deployment's key."""
 
     def __init__(self, vault: Vault, purpose: str) -> None:
-        self._key = vault.signing_key(purpose)
+        self._key = vault.derive_signing_key(purpose)
         self.public: Final = self._key.public_key().public_bytes_raw()
         """32 bytes, published."""
         self.key_id: Final = sha256_digest(self.public).hex()[:_KEY_ID_DIGITS]

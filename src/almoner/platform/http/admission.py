@@ -11,7 +11,7 @@ from starlette.types import Scope
 
 from almoner.kit.errors import ServiceUnavailable
 from almoner.platform.database.fair_queue import FairShareClient
-from almoner.platform.outbound.addresses import network_of_client
+from almoner.platform.outbound.addresses import client_network_for_rate_limit
 
 MOST_OF_CLIENT: Final = 400
 MOST: Final = 800
@@ -33,7 +33,7 @@ class InFlightRequestLimiter:
         method, path = scope["method"], scope["path"]
         if path in PROBES:
             return None
-        client = network_of_client(scope["client"][0]) if scope.get("client") else ""
+        client = client_network_for_rate_limit(scope["client"][0]) if scope.get("client") else ""
         clients = self._clients
         of_client = clients.get(client, 0)
         if self._total >= (MOST if method == "GET" else MOST_WITH_MONEY) or of_client >= MOST_OF_CLIENT:

@@ -42,9 +42,9 @@ class Caller:
     is_partner_paused: bool = False
     partner_rate_limit: RequestRate | None = None
 
-    def satisfies_key_kind(self, kind: KeyKind) -> bool:
-        """Whether this key may call a route that needs ``kind``; secret keys may call publishable routes, too."""
-        return self.kind is kind or (kind is PUBLISHABLE and self.kind is SECRET)
+    def satisfies_key_kind(self, required_kind: KeyKind) -> bool:
+        """Whether this key may call a route that needs ``required_kind``; secret keys may call publishable routes, too."""
+        return self.kind is required_kind or (required_kind is PUBLISHABLE and self.kind is SECRET)
 
     def has_scope(self, scope: str) -> bool:
         """Whether the key has the scope; ``*`` grants all scopes except those that must be granted explicitly."""

@@ -144,16 +144,16 @@ def id_type_of_list_items(field_name: str) -> str | None:
     )
 
 
-def string_format_of_field(name: str) -> str | None:
+def string_format_of_field(field_name: str) -> str | None:
     """The OpenAPI format of a string field with this name."""
-    if name.endswith("At") or name in _MOMENTS:
+    if field_name.endswith("At") or field_name in _MOMENTS:
         return "date-time"
-    return "uri" if name == "url" or name.endswith("Url") else None
+    return "uri" if field_name == "url" or field_name.endswith("Url") else None
 
 
-def field_example(name: str) -> object | None:
+def field_example(field_name: str) -> object | None:
     """An example value for a field with this name; None if the name implies none."""
-    return _EXAMPLES.get(name)
+    return _EXAMPLES.get(field_name)
 
 
 def example_for_path_parameter(parameter_name: str) -> object:
@@ -161,9 +161,9 @@ def example_for_path_parameter(parameter_name: str) -> object:
     return _IN_PATHS.get(parameter_name) or field_example(parameter_name) or parameter_name
 
 
-def has_non_null_example(name: str) -> bool:
+def has_non_null_example(field_name: str) -> bool:
     """Whether examples show a value for a nullable member of this name."""
-    return name in _TELLING or field_example(name) is not None
+    return field_name in _TELLING or field_example(field_name) is not None
 
 
 def example_enum_value(values: list[Any]) -> Any:

@@ -22,7 +22,7 @@ class ConnectionDrain:
         self,
         stop_requested: asyncio.Event,
         second_stop_requested: asyncio.Event,
-        stop: asyncio.Event,
+        stop_everything: asyncio.Event,
         drain_seconds: float,
     ) -> None:
         """Wait for the stop signal, drain for ``drain_seconds`` or until a second signal, then stop the rest."""
@@ -31,4 +31,4 @@ class ConnectionDrain:
         with suppress(TimeoutError):
             async with asyncio.timeout(drain_seconds):
                 await second_stop_requested.wait()
-        stop.set()
+        stop_everything.set()

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from almoner.kit.errors import NotAcceptable
 
 
-def negotiate_media_type(accept: str | None, offered: Sequence[str]) -> str:
+def negotiate_media_type(accept: str | None, offered_media_types: Sequence[str]) -> str:
     """The offered media type that ``Accept`` prefers. Raises NotAcceptable."""
     if not accept or not accept.strip():
-        return offered[0]
+        return offered_media_types[0]
     ranges = [_parse_range(part) for part in accept.split(",")]
-    liked = {media_type: _quality(media_type, ranges) for media_type in offered}
-    best = max(offered, key=lambda media_type: liked[media_type])
+    liked = {media_type: _quality(media_type, ranges) for media_type in offered_media_types}
+    best = max(offered_media_types, key=lambda media_type: liked[media_type])
     if not liked[best]:
-        raise NotAcceptable(f"header.Accept must allow {' or '.join(offered)}")
+        raise NotAcceptable(f"header.Accept must allow {' or '.join(offered_media_types)}")
     return best
 
 

@@ -35,7 +35,7 @@ class RequestedPage:
         return self.size + 1
 
     @property
-    def reads_descending(self) -> bool:
+    def fetches_descending(self) -> bool:
         """Whether the query must read in descending order."""
         return self.descending is not self.backwards
 

@@ -6,14 +6,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.platform.crypto import Vault
-from almoner.platform.files.signing import DOSSIERS, Signer
+from almoner.platform.files.signing import DOSSIERS, DocumentSigner
 
 _PATH = "/.well-known/almoner-keys"
 
 
 def signing_keys_route(vault: Vault) -> Route:
     """The route that lists the public signing keys as JSON."""
-    signer = Signer(vault, DOSSIERS)
+    signer = DocumentSigner(vault, DOSSIERS)
     key = {"id": signer.key_id, "purpose": DOSSIERS, "algorithm": "Ed25519", "publicKey": signer.public.hex()}
     body = msgspec.json.encode({"keys": [key]})
 

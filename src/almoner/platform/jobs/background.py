@@ -3,11 +3,11 @@
 import asyncio
 from datetime import datetime
 
-from almoner.platform.audit.chain import ChainBuilder
+from almoner.platform.audit.chain import AuditChainBuilder
 from almoner.platform.database.disk_space import refuse_writes_when_disk_low
 from almoner.platform.database.transactions import BACKGROUND_SECONDS, Database, Tx, statement_timeout
 from almoner.platform.events import dispatcher, reaction_retries
-from almoner.platform.events.dispatcher import Dispatcher
+from almoner.platform.events.dispatcher import EventDispatcher
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext
 from almoner.platform.jobs.runner import JobRunner
@@ -20,8 +20,8 @@ class BackgroundWorker:
 
     def __init__(self, db: Database, duties: BackgroundTasks, telemetry: Telemetry) -> None:
         self.db = db
-        self.dispatcher = Dispatcher(db, duties.reactions, telemetry)
-        self.chainer = ChainBuilder(db, telemetry)
+        self.dispatcher = EventDispatcher(db, duties.reactions, telemetry)
+        self.chainer = AuditChainBuilder(db, telemetry)
         self.sweeper = ScheduleRunner(db, duties.schedules, telemetry)
         self.runner = JobRunner(
             JobContext(db),
@@ -47,7 +47,7 @@ class BackgroundWorker:
                 handled = await self._pass_on_events() + await self.sweeper.run_due_jobs() + await self._drain_jobs()
 
     async def _pass_on_events(self) -> int:
-        return await self.dispatcher.run_batch() + await self.chainer.run_batch()
+        return await self.dispatcher.dispatch_next_events() + await self.chainer.chain_next_entries()
 
     async def _drain_jobs(self) -> int:
         """Run jobs and the events that follow until none is due: to ask each periodic job in between takes longer."""

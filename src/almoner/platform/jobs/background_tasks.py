@@ -36,7 +36,7 @@ from almoner.platform.jobs.queue import Answer, DecodedJob, FinishedJob, Job, Jo
 _P = TypeVar("_P")
 _T = TypeVar("_T")
 
-Finish = Callable[[Tx, Sequence[FinishedJob]], Awaitable[object]]
+RecordResults = Callable[[Tx, Sequence[FinishedJob]], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class JobContext:
     """
 
     db: Database
-    record_results: Finish = queue.record_job_results
+    record_results: RecordResults = queue.record_job_results
 
 
 Handler = Callable[[JobContext, Job], Awaitable[Answer]]
@@ -67,7 +67,7 @@ class Schedule:
 
     name: str
     find_next_due: Callable[[Tx], Awaitable[datetime | None]]
-    run: Callable[[Tx], Awaitable[int]]
+    process_batch: Callable[[Tx], Awaitable[int]]
     period: timedelta | None = None
     sandbox_clock_limit: Callable[[Tx], Awaitable[datetime | None]] | None = None
 
@@ -121,12 +121,12 @@ def merge_background_tasks(all_tasks: Iterable["BackgroundTasks | TaskRegistry"]
     return BackgroundTasks(handlers, tuple(reactions), tuple(schedules.values()), limits)
 
 
-Due = Callable[[Tx], Awaitable[datetime | None]]
-Sweep = Callable[[Tx], Awaitable[int]]
-Handle = Callable[[JobContext, DecodedJob[_T]], Awaitable[Answer]]
-React = Callable[[Tx, Sequence[_T]], Awaitable[None]]
-HandleWith = Callable[[_P, JobContext, DecodedJob[_T]], Awaitable[Answer]]
-ReactWith = Callable[[_P, Tx, Sequence[_T]], Awaitable[None]]
+FindNextDue = Callable[[Tx], Awaitable[datetime | None]]
+ProcessBatch = Callable[[Tx], Awaitable[int]]
+DecodedJobHandler = Callable[[JobContext, DecodedJob[_T]], Awaitable[Answer]]
+EventsHandler = Callable[[Tx, Sequence[_T]], Awaitable[None]]
+DependentJobHandler = Callable[[_P, JobContext, DecodedJob[_T]], Awaitable[Answer]]
+DependentEventsHandler = Callable[[_P, Tx, Sequence[_T]], Awaitable[None]]
 
 
 class TaskRegistry:
@@ -143,10 +143,12 @@ class TaskRegistry:
         """All declared tasks."""
         return BackgroundTasks(self._handlers, tuple(self._reactions), tuple(self._schedules), self._limits)
 
-    def job(self, kind: JobKind[_T], *, time_limit: timedelta | None = None) -> Callable[[Handle[_T]], Handle[_T]]:
+    def job(
+        self, kind: JobKind[_T], *, time_limit: timedelta | None = None
+    ) -> Callable[[DecodedJobHandler[_T]], DecodedJobHandler[_T]]:
         """Declare the handler of a job kind, and its time limit if longer than the default."""
 
-        def declare(handle: Handle[_T]) -> Handle[_T]:
+        def declare(handle: DecodedJobHandler[_T]) -> DecodedJobHandler[_T]:
             async def handle_decoded(context: JobContext, job: Job) -> Answer:
                 return await handle(context, kind.decode(job))
 
@@ -159,20 +161,20 @@ class TaskRegistry:
 
         return declare
 
-    def on_internal_event(self, *events: InternalEvent[_T]) -> Callable[[React[_T]], React[_T]]:
+    def on_internal_event(self, *events: InternalEvent[_T]) -> Callable[[EventsHandler[_T]], EventsHandler[_T]]:
         """Declare a reaction to an internal event; ``react`` gets all payloads of a batch, in order."""
 
-        def declare(react: React[_T]) -> React[_T]:
+        def declare(react: EventsHandler[_T]) -> EventsHandler[_T]:
             for event in events:
                 self._reactions.append(EventReaction(event.name, _reading(event.record, react)))
             return react
 
         return declare
 
-    def on_public_event(self, *event_types: str) -> Callable[[React[Event]], React[Event]]:
+    def on_public_event(self, *event_types: str) -> Callable[[EventsHandler[Event]], EventsHandler[Event]]:
         """Like ``on_internal_event``, for public events; see ``EventReaction``."""
 
-        def declare(react: React[Event]) -> React[Event]:
+        def declare(react: EventsHandler[Event]) -> EventsHandler[Event]:
             self._reactions += [EventReaction(event_type, react) for event_type in event_types]
             return react
 
@@ -181,11 +183,11 @@ class TaskRegistry:
     def add_periodic_job(
         self,
         name: str,
-        find_next_due: Due,
-        process_batch: Sweep,
+        find_next_due: FindNextDue,
+        process_batch: ProcessBatch,
         *,
         period: timedelta | None = None,
-        sandbox_clock_limit: Due | None = None,
+        sandbox_clock_limit: FindNextDue | None = None,
     ) -> None:
         """Declare a periodic job; see ``Schedule``."""
         self._schedules.append(Schedule(name, find_next_due, process_batch, period, sandbox_clock_limit))
@@ -199,19 +201,21 @@ class DependentTaskRegistry(Generic[_P]):
 
     def job(
         self, kind: JobKind[_T], *, time_limit: timedelta | None = None
-    ) -> Callable[[HandleWith[_P, _T]], HandleWith[_P, _T]]:
+    ) -> Callable[[DependentJobHandler[_P, _T]], DependentJobHandler[_P, _T]]:
         """Like ``TaskRegistry.job``."""
 
-        def declare(handle: HandleWith[_P, _T]) -> HandleWith[_P, _T]:
+        def declare(handle: DependentJobHandler[_P, _T]) -> DependentJobHandler[_P, _T]:
             self._declared.append(lambda tasks, parts: tasks.job(kind, time_limit=time_limit)(partial(handle, parts)))
             return handle
 
         return declare
 
-    def on_internal_event(self, *events: InternalEvent[_T]) -> Callable[[ReactWith[_P, _T]], ReactWith[_P, _T]]:
+    def on_internal_event(
+        self, *events: InternalEvent[_T]
+    ) -> Callable[[DependentEventsHandler[_P, _T]], DependentEventsHandler[_P, _T]]:
         """Like ``TaskRegistry.on_internal_event``."""
 
-        def declare(react: ReactWith[_P, _T]) -> ReactWith[_P, _T]:
+        def declare(react: DependentEventsHandler[_P, _T]) -> DependentEventsHandler[_P, _T]:
             self._declared.append(lambda tasks, parts: tasks.on_internal_event(*events)(partial(react, parts)))
             return react
 
@@ -240,7 +244,7 @@ class DependentTaskRegistry(Generic[_P]):
         return tasks.declared_tasks
 
 
-def _reading(record: type[_T], react: React[_T]) -> React[Event]:
+def _reading(record: type[_T], react: EventsHandler[_T]) -> EventsHandler[Event]:
     async def react_to_records(tx: Tx, events: Sequence[Event]) -> None:
         await react(tx, [decode_event_data(event, record) for event in events])
 

@@ -1,7 +1,7 @@
 """Work with an outside call in the middle: prepare in one transaction, call without one, record in another.
 
-What ``prepare`` commits is the recovery point: our own row, whose ID is the basis of the provider's idempotency key.
-The call holds a lease of 60 s (real time) on that row, under its own token. A crash leaves the lease; once it has
+What ``prepare_call`` commits is the recovery point: our own row, whose ID is the basis of the provider's idempotency
+key. The call holds a lease of 60 s (real time) on that row, under its own token. A crash leaves the lease; once it has
 expired, a later call or a job prepares again, finds the row as it was and makes the same call with the same key (I5,
 I6).
 """
@@ -15,7 +15,7 @@ from uuid import UUID
 from almoner.kit.errors import ServiceUnavailable
 from almoner.platform.database.transactions import AllPartners, Database, Tx
 
-_C = TypeVar("_C", bound="LeasedCall")
+_C = TypeVar("_C", bound="LeasedExternalCall")
 _R = TypeVar("_R")
 _O = TypeVar("_O", covariant=True)
 
@@ -25,8 +25,8 @@ _WAIT_SECONDS: Final = 0.05
 _PATIENCE_SECONDS: Final = 20.0  # longer than a provider's slowest response
 
 
-class LeasedCall(Protocol):
-    """The outside call that ``prepare`` returns. ``leased_row_id`` is None for a read."""
+class LeasedExternalCall(Protocol):
+    """The outside call that ``prepare_call`` returns. ``leased_row_id`` is None for a read."""
 
     @property
     def leased_row_id(self) -> UUID | None:
@@ -41,7 +41,7 @@ class FlowDone(Generic[_O]):
     outcome: _O
 
 
-class LeasedFlow(Protocol[_C, _R, _O]):
+class LeasedExternalCallFlow(Protocol[_C, _R, _O]):
     """A use case in three steps; flows with the same ``name`` lease the same kind of row."""
 
     @property
@@ -49,11 +49,11 @@ class LeasedFlow(Protocol[_C, _R, _O]):
         """The kind of row that is leased."""
         ...
 
-    async def prepare(self, tx: Tx) -> _C | FlowDone[_O]:
+    async def prepare_call(self, tx: Tx) -> _C | FlowDone[_O]:
         """Check, commit the recovery point, and return the call to make, or the outcome."""
         ...
 
-    async def make_call(self, call: _C) -> _R:
+    async def call_external_service(self, call: _C) -> _R:
         """Make the outside call; must be safe to repeat."""
         ...
 
@@ -72,7 +72,7 @@ class _LeaseLost(Exception):
     """Rolls back what was recorded after the lease was lost."""
 
 
-async def run_leased_flow(db: Database, flow: LeasedFlow[_C, _R, _O]) -> _O:
+async def run_leased_external_call_flow(db: Database, flow: LeasedExternalCallFlow[_C, _R, _O]) -> _O:
     """Run a flow to its outcome. Raises CallInProgress if another call holds the row too long.
 
     An unreleased copy makes no calls: it raises UnreleasedDatabaseCopy.
@@ -81,7 +81,7 @@ async def run_leased_flow(db: Database, flow: LeasedFlow[_C, _R, _O]) -> _O:
     rounds = 0
     while rounds < _MOST_ROUNDS and asyncio.get_running_loop().time() < patience:
         async with db.write() as tx:
-            step = await flow.prepare(tx)
+            step = await flow.prepare_call(tx)
             if isinstance(step, FlowDone):
                 return step.outcome
             db.deployment.identity.ensure_active()  # rolls back what was prepared: a copy leaves no work behind
@@ -92,7 +92,7 @@ async def run_leased_flow(db: Database, flow: LeasedFlow[_C, _R, _O]) -> _O:
             continue
         rounds += 1
         try:
-            result = await flow.make_call(step)
+            result = await flow.call_external_service(step)
         except BaseException:
             if step.leased_row_id is not None:
                 async with db.write() as tx:

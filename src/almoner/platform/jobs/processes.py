@@ -171,7 +171,7 @@ async def _delete_silent(tx: Tx) -> None:
     )
 
 
-async def count_processes_behind_clock(tx: Tx, clock_version: int) -> int:
+async def count_processes_behind_clock_version(tx: Tx, clock_version: int) -> int:
     """How many live processes have not applied this version of the business clock."""
     count = await tx.fetchval(
         "select count(*) from process where last_seen_at > $1 and clock_version < $2",

@@ -382,7 +382,7 @@ async def set_lane_limits(tx: Tx, limits: Sequence[LaneLimits]) -> None:
     tx.add_commit_callback(WAKEUP.notify)
 
 
-async def remove_lanes(tx: Tx, lanes: Sequence[str]) -> bool:
+async def remove_lanes_without_jobs(tx: Tx, lanes: Sequence[str]) -> bool:
     """Delete unused lanes; False if one still has jobs and is kept."""
     await tx.execute(
         "delete from queue_lane q where lane = any($1::text[]) and not exists (select from job where lane = q.lane)",

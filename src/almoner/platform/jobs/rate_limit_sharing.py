@@ -38,7 +38,7 @@ async def exchange_rate_limit_usage(tx: Tx, usage_seconds_by_slot: Mapping[Slot,
     return {row["key"]: row["ahead"] for row in rows}
 
 
-class RateLimitUsageSynchroniser:
+class CrossServerRateLimitSynchroniser:
     """Exchanges rate limit usage between servers every second; a single server skips it."""
 
     def __init__(self, db: Database, limiter: RateLimiter, telemetry: Telemetry) -> None:
@@ -48,9 +48,9 @@ class RateLimitUsageSynchroniser:
         self._servers = 1
         self._turns = 0
 
-    def set_server_count(self, live_servers: int) -> None:
+    def set_server_count(self, live_server_count: int) -> None:
         """Set the number of live servers."""
-        self._servers = live_servers
+        self._servers = live_server_count
 
     async def exchange_usage_once(self) -> None:
         """Exchange usage once; delete expired usage once a minute."""

@@ -166,7 +166,7 @@ class ScheduleRunner:
                 schedule.name,
                 tx.now,
             )
-            return await schedule.run(tx)
+            return await schedule.process_batch(tx)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Run due jobs until ``stop`` is set."""

@@ -70,12 +70,12 @@ class SelfcheckOutcome:
     seconds: float
 
 
-Report = Callable[[int, ConsistencyCheck], None]
+ReportCheckProgress = Callable[[int, ConsistencyCheck], None]
 """Called before each check with the number of finished checks and the next check."""
 
 
 async def run_consistency_checks(
-    tx: Tx, checks: Sequence[ConsistencyCheck], report_progress: Report | None = None
+    tx: Tx, checks: Sequence[ConsistencyCheck], report_progress: ReportCheckProgress | None = None
 ) -> SelfcheckOutcome:
     """Run all checks in the caller's snapshot transaction."""
     started = monotonic()
@@ -155,7 +155,7 @@ async def list_stored_check_results(tx: Tx) -> list[StoredCheckResult]:
 
 
 async def run_selfcheck(
-    db: Database, checks: Sequence[ConsistencyCheck], report_progress: Report | None = None
+    db: Database, checks: Sequence[ConsistencyCheck], report_progress: ReportCheckProgress | None = None
 ) -> SelfcheckOutcome:
     """Run all checks on one snapshot."""
     async with db.snapshot() as tx:

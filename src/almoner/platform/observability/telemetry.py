@@ -150,7 +150,7 @@ class DiskMetrics(Collector):
         yield GaugeMetricFamily("almoner_writes_refused", described, value=float(self._refused))
 
 
-class DatabaseHistogram(Collector):
+class DatabaseComputedHistogram(Collector):
     """A histogram counted by the database for the whole deployment: it is set, not added to."""
 
     def __init__(
@@ -178,7 +178,7 @@ class DatabaseHistogram(Collector):
         yield family
 
 
-class DatabaseCounter(Collector):
+class DatabaseComputedCounter(Collector):
     """A counter kept by the database for the whole deployment: it is set, not added to."""
 
     def __init__(self, name: str, documentation: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
@@ -213,7 +213,7 @@ class WatchlistMetrics:
         self.entries = Gauge(
             "almoner_watchlist_entries", "Entries of the loaded version of a watchlist.", ("list",), registry=registry
         )
-        self.loads = DatabaseCounter(
+        self.loads = DatabaseComputedCounter(
             "almoner_watchlist_loads", "Imports of a watchlist by status.", ("list", "status"), registry
         )
 
@@ -229,7 +229,7 @@ class ReviewMetrics:
             ("kind",),
             registry=registry,
         )
-        self.decisions = DatabaseCounter(
+        self.decisions = DatabaseComputedCounter(
             "almoner_review_decisions",
             "Decisions on review cases, by the ID of the reviewer.",
             ("by", "kind", "verdict"),
@@ -237,7 +237,7 @@ class ReviewMetrics:
         )
         hour, day = 3600, 86_400
         bounds = (300, 900, hour, 4 * hour, 8 * hour, day, 2 * day, 3 * day, 7 * day, 14 * day, 30 * day)
-        self.waited = DatabaseHistogram(
+        self.waited = DatabaseComputedHistogram(
             "almoner_review_wait_seconds",
             "Time until a review case is decided, by the business clock.",
             ("kind",),
@@ -332,7 +332,7 @@ def _money_metrics(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge, Ga
     )
 
 
-def _register_metrics(registry: CollectorRegistry) -> tuple[Gauge, DatabaseCounter]:
+def _register_metrics(registry: CollectorRegistry) -> tuple[Gauge, DatabaseComputedCounter]:
     """The gauge of the data's age, and the counter of imports."""
     age = Gauge(
         "almoner_register_data_age_seconds",
@@ -340,7 +340,7 @@ def _register_metrics(registry: CollectorRegistry) -> tuple[Gauge, DatabaseCount
         ("source",),
         registry=registry,
     )
-    loads = DatabaseCounter(
+    loads = DatabaseComputedCounter(
         "almoner_register_loads",
         "Imports of a register by status, of the whole deployment.",
         ("source", "status"),

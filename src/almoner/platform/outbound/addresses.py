@@ -127,7 +127,7 @@ def parse_client_address(text: str) -> Address:
 
 
 @lru_cache(4096)
-def network_of_client(address: str) -> str:
+def client_network_for_rate_limit(address: str) -> str:
     """The network that counts as one client for limits: an IPv6 /64, or the IPv4 address, also one within IPv6."""
     try:
         parsed = parse_client_address(address)
@@ -145,9 +145,9 @@ def _translated(address: IPv6Address) -> IPv4Address | None:
     return address.teredo[1] if address.teredo else address.sixtofour
 
 
-def wider_client_network(address: str) -> str:
+def wider_client_network_for_rate_limit(address: str) -> str:
     """The wider network of a client for limits: an IPv6 /48 or an IPv4 /24."""
-    near = network_of_client(address)
+    near = client_network_for_rate_limit(address)
     try:
         width = 24 if ":" not in near else 48
         return str(ip_network(f"{near + '::' if width == 48 else near}/{width}", strict=False))

@@ -72,7 +72,7 @@ class FetchProgress:
     total_bytes: int | None
 
 
-Report = Callable[[FetchProgress], None]
+ReportFetchProgress = Callable[[FetchProgress], None]
 
 
 class ResolvedFiles(NamedTuple):
@@ -83,7 +83,7 @@ class ResolvedFiles(NamedTuple):
 
 
 async def resolve_files(
-    db: Database, folder: Path, paths_or_urls: Sequence[str], report_progress: Report | None = None
+    db: Database, folder: Path, paths_or_urls: Sequence[str], report_progress: ReportFetchProgress | None = None
 ) -> ResolvedFiles:
     """The files of paths and URLs, in order; downloads those of URLs.
 
@@ -118,7 +118,7 @@ async def fetch_file(
     folder: Path,
     url: str,
     real_now: Callable[[], datetime],
-    report_progress: Report | None = None,
+    report_progress: ReportFetchProgress | None = None,
     limits: FetchLimits = _LIMITS,
 ) -> FetchedFile:
     """Download a published file unless it is unchanged. Raises FetchRefused, FetchInterrupted."""
@@ -177,7 +177,7 @@ class _Download:
     folder: Path
     url: str
     clock_now: Callable[[], datetime]
-    report: Report
+    report: ReportFetchProgress
     limits: FetchLimits
 
     @property

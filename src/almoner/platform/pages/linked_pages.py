@@ -26,7 +26,7 @@ from almoner.platform.pages.server_error import ServerErrorResponse
 _COOKIE_SECONDS: Final = 24 * 3600  # the link starts a new session
 
 
-class RecordLinkPages:
+class PrivateLinkPages:
     """The page of a record for the holder of its link. ``purpose``: of the tokens, and the path."""
 
     def __init__(self, db: Database, pages: PageRenderer, purpose: str, record_type: str) -> None:
@@ -72,13 +72,13 @@ class RecordLinkPages:
 
     async def page(self, request: Request) -> Response:
         """Handle GET and POST at one path."""
-        return await (self.submit if request.method == "POST" else self.show)(request)
+        return await (self.submit_form if request.method == "POST" else self.show)(request)
 
     async def show(self, request: Request) -> Response:
         """Show the page."""
         raise NotImplementedError
 
-    async def submit(self, request: Request) -> Response:
+    async def submit_form(self, request: Request) -> Response:
         """Handle the page's form."""
         raise NotImplementedError
 

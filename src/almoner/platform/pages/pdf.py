@@ -104,16 +104,18 @@ class PdfRenderer:
         return result.replace(_SUSPECTS, b" " * len(_SUSPECTS))
 
 
-def build_contact_and_notice_facts(deployment: Deployment, language: Language) -> tuple[Facts, dict[str, str]]:
+def build_contact_and_notice_facts_and_links(
+    deployment: Deployment, language: Language
+) -> tuple[Facts, dict[str, str]]:
     """The deployment's contact and notices: template facts, and link URLs by key."""
     public, rtl = deployment.public_links, language.direction == "rtl"
     contact = language.text("page.contact", email=public.contact) if public.contact else None
     notices = [{"label": language.text(key), "link": key} for key, _ in public.notice_links]
-    name = text_with_direction(public.name, document_is_rtl=rtl) if public.name else None
+    name = text_and_direction_facts(public.name, document_is_rtl=rtl) if public.name else None
     return {"name": name, "contact": contact, "notices": notices}, dict(public.notice_links)
 
 
-def text_with_direction(text: str, *, document_is_rtl: bool) -> dict[str, object]:
+def text_and_direction_facts(text: str, *, document_is_rtl: bool) -> dict[str, object]:
     """A text with its own writing direction; ``document_is_rtl`` is the document's."""
     for character in text:
         match unicodedata.bidirectional(character):

@@ -9,7 +9,7 @@ from rapidfuzz.distance import OSA
 from almoner.kit.state_codes import STATE_CODES
 from almoner.screening.matching import tables
 from almoner.screening.matching.domain import Party
-from almoner.screening.matching.spelling import convert_number_words, normalise_numerals, normalise_text
+from almoner.screening.matching.spelling import convert_number_words_to_digits, normalise_numerals, normalise_text
 
 AgreementLevel = Literal["same", "near", "other", "unknown"]
 
@@ -58,7 +58,7 @@ class AddressAgreement:
 
 
 def _words(text: str | None) -> list[str]:
-    found = convert_number_words(normalise_numerals(normalise_text(text or "")).split())
+    found = convert_number_words_to_digits(normalise_numerals(normalise_text(text or "")).split())
     whole = tables.street_word_by_abbreviation()
     return [whole.get(word, word) for word in found]
 

@@ -193,12 +193,12 @@ def best_name_similarity(
     listed_names: Sequence[str],
     *,
     listed_name_second_line: str | None = None,
-    others_share_first_line: bool | None = None,
+    other_organisations_share_first_line: bool | None = None,
 ) -> NameSimilarity:
     """The best likeness of all pairs of names. Other names count slightly less than the main name.
 
     ``listed_name_second_line`` belongs to the first listed name: a chapter, a trust, another name.
-    ``others_share_first_line``: other organisations have the same first line; None if unknown.
+    ``other_organisations_share_first_line``: other organisations have the same first line; None if unknown.
     """
     first, *others = [read for name in listed_names if (read := _prepare(name)).words] or [_prepare("")]
     second = _prepare(listed_name_second_line or "")
@@ -206,7 +206,7 @@ def best_name_similarity(
     for rank, name in enumerate(searched_names):
         read = _prepare(name)
         pairs = (
-            [*_compare_with_lines(read, first, second, in_family=others_share_first_line)]
+            [*_compare_with_lines(read, first, second, in_family=other_organisations_share_first_line)]
             if second.words
             else [compare_names(read, first)]
         )
@@ -235,7 +235,7 @@ def _differs_in_distinctive_word(likeness: NameSimilarity) -> bool:
 
 
 def _are_two_words(part: ScorePart) -> bool:
-    counts = tables.word_frequencies_in_register_names()
+    counts = tables.registered_name_word_frequencies()
     plural = part.asked.removesuffix("s") == part.listed.removesuffix("s")
     return not plural and all(
         counts.count_by_text.get(word, 0) >= _KNOWN_IN_NAMES for word in (part.asked, part.listed)
@@ -243,7 +243,10 @@ def _are_two_words(part: ScorePart) -> bool:
 
 
 def _is_swap(part: ScorePart) -> bool:
-    return sorted(part.asked) == sorted(part.listed) and part.asked not in tables.word_frequencies().count_by_text
+    return (
+        sorted(part.asked) == sorted(part.listed)
+        and part.asked not in tables.organisation_name_word_frequencies().count_by_text
+    )
 
 
 def _place_parts(party: Party, listed: Party, near: AddressAgreement, *, rare: bool) -> Iterator[ScorePart]:
@@ -267,7 +270,7 @@ def compare_parties(party: Party, listed_party: Party) -> PartyAgreement:
         party.names,
         listed_party.names,
         listed_name_second_line=listed_party.name_second_line,
-        others_share_first_line=listed_party.shares_first_line,
+        other_organisations_share_first_line=listed_party.shares_first_line,
     )
     mine, other = _prepare(likeness.searched_name), _prepare(likeness.listed_name)
     here, there = parse_address(party), parse_address(listed_party)
@@ -286,7 +289,7 @@ def compare_parties(party: Party, listed_party: Party) -> PartyAgreement:
     return PartyAgreement(
         score=min(max(score, 0.0), 1.0),
         name_score=likeness.score,
-        both_have_street_or_box=located,
+        both_have_street_or_po_box=located,
         is_likely_match=likely,
         is_certain_match=likely and located and score >= CERTAIN_SCORE,
         parts=tuple(parts),

@@ -66,7 +66,7 @@ def word_similarity(one: str, other: str, *, allow_more_typos: bool = False) -> 
         return 0.0
     if other == one + "s":
         return 0.97
-    known = tables.word_frequencies()
+    known = tables.organisation_name_word_frequencies()
     usual, strange = known.is_known_word(one), not known.is_known_word(other)
     if (strange or not usual) and may_be_same_word_across_languages(one, other):
         return _OTHER_SPELLING_LIKENESS

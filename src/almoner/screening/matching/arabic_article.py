@@ -28,9 +28,9 @@ def strip_south_asian_articles(words: Sequence[str]) -> Sequence[str]:
     ]
 
 
-def is_assimilated_article(word: str, following: str) -> bool:
+def is_assimilated_article(word: str, next_word: str) -> bool:
     """Whether a word is the article assimilated to the next word: AN-NUSRA, ASCH-SCHABAB."""
-    return len(word) > 1 and word[0] in "ae" and following.startswith(word[1:]) and following != word[1:]
+    return len(word) > 1 and word[0] in "ae" and next_word.startswith(word[1:]) and next_word != word[1:]
 
 
 def shorten_abdul(word: str) -> str:

@@ -111,12 +111,16 @@ def _letter_similarity(searched_name: PreparedName, listed: PreparedName) -> flo
 
 
 def compare_names(
-    searched_name: PreparedName, listed_name: PreparedName, *, allow_more_typos: bool = False, are_persons: bool = False
+    searched_name: PreparedName,
+    listed_name: PreparedName,
+    *,
+    allow_more_typos: bool = False,
+    are_person_names: bool = False,
 ) -> NameSimilarity:
     """How alike two names are: the weighted share of words that agree; symmetric.
 
     ``allow_more_typos``: other evidence says that they are the same: more typos are allowed, and letters count as well
-    as words. ``are_persons``: words may be short forms of first names, and single letters their initials.
+    as words. ``are_person_names``: words may be short forms of first names, and single letters their initials.
     """
     whole, other = searched_name, listed_name
     if searched_name.legal_forms != listed_name.legal_forms:
@@ -125,14 +129,14 @@ def compare_names(
             _without_translated_form(listed_name, searched_name),
         )
     if (searched_name.phonetic_name is None) == (listed_name.phonetic_name is None):
-        found = _compare_letters(searched_name, listed_name, loose=allow_more_typos, persons=are_persons)
+        found = _compare_letters(searched_name, listed_name, loose=allow_more_typos, persons=are_person_names)
         return _limit_homophones(found) if _has_other_letters(searched_name, listed_name) else found
     sounded = compare_sounds(whole, other) if whole.phonetic_name else _swap(compare_sounds(other, whole), whole, other)
     foreign = searched_name.phonetic_name or listed_name.phonetic_name
     if foreign is not None and not foreign.spells_all_sounds:
         return sounded
     return max(
-        _compare_letters(searched_name, listed_name, loose=allow_more_typos, persons=are_persons),
+        _compare_letters(searched_name, listed_name, loose=allow_more_typos, persons=are_person_names),
         sounded,
         key=lambda one: one.score,
     )

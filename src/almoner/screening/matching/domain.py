@@ -79,7 +79,7 @@ class PartyAgreement:
 
     score: float
     name_score: float
-    both_have_street_or_box: bool
+    both_have_street_or_po_box: bool
     is_likely_match: bool
     is_certain_match: bool
     parts: tuple[ScorePart, ...]

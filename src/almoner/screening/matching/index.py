@@ -148,13 +148,13 @@ class NameIndex:
                 continue
             if found := dict.fromkeys(word for form in forms for word in similar(form, False)[1]):
                 yield (
-                    sum(map(self._postings.count_numbers, found)),
+                    sum(map(self._postings.count_positions, found)),
                     (*found,),
                     sum(name.word_weights[place : place + 2]),
                 )
 
     def _exact_word(self, word: str, _loose: bool, /) -> tuple[int, tuple[str, ...]]:
-        count = self._postings.count_numbers(word)
+        count = self._postings.count_positions(word)
         return count, (word,) if count else ()
 
     def _similar_listed_words(self, word: str, loose: bool, /) -> tuple[int, tuple[str, ...]]:
@@ -168,7 +168,7 @@ class NameIndex:
         if self._persons:
             near.update(other for other in tables.nicknames_by_name().get(word, ()) if other in self._postings)
         listed = (*((word,) if word in self._postings else ()), *sorted(near))
-        return sum(map(self._postings.count_numbers, listed)), listed
+        return sum(map(self._postings.count_positions, listed)), listed
 
     def _similar_words(self, word: str, *, loose: bool) -> set[str]:
         """Listed words that sound the same or are within the edit distance of ``word_similarity``."""
@@ -184,7 +184,7 @@ class NameIndex:
         )
         found: set[int] = set()
         for part in _trigrams(word) if loose else _end_trigrams(word):
-            found.update(self._near.find_numbers_in_range(part, first, last))
+            found.update(self._near.find_positions_in_range(part, first, last))
         some = self._words.get_words(found)
         close = process.extract(word, some, scorer=OSA.distance, score_cutoff=most, limit=None)
         allowed = _max_typos(len(word), most, loose=loose)

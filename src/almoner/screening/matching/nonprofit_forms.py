@@ -152,7 +152,7 @@ def _letters(form: str) -> str:
     return "".join(letter for letter in form if letter.isalnum() or unicodedata.category(letter).startswith("M"))
 
 
-def strip_non_latin_legal_forms(name: str) -> tuple[str, frozenset[str]]:
+def separate_name_from_non_latin_legal_forms(name: str) -> tuple[str, frozenset[str]]:
     """Strip legal forms in non-Latin scripts from the ends of a name; returns the rest and the forms' kinds."""
     rest = _plain(name)
     kinds, front, behind = _native_forms()

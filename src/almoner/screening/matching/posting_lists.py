@@ -73,7 +73,7 @@ class PostingLists:
         place = self._place(key)
         return () if place < 0 else self._numbers[self._starts[place] : self._starts[place + 1]]
 
-    def find_numbers_in_range(self, key: str, range_start: int, range_end: int) -> Sequence[int]:
+    def find_positions_in_range(self, key: str, range_start: int, range_end: int) -> Sequence[int]:
         """The numbers under a key from ``range_start`` to before ``range_end``; they were given in ascending order."""
         if (place := self._place(key)) < 0:
             return ()
@@ -81,7 +81,7 @@ class PostingLists:
         begin = bisect_left(self._numbers, range_start, start, end)
         return self._numbers[begin : bisect_left(self._numbers, range_end, begin, end)]
 
-    def count_numbers(self, key: str) -> int:
+    def count_positions(self, key: str) -> int:
         """Count the numbers of a key."""
         place = self._place(key)
         return 0 if place < 0 else self._starts[place + 1] - self._starts[place]

@@ -12,7 +12,7 @@ from typing import Final
 from anyascii import anyascii
 
 from almoner.screening.matching.cyrillic_syllables import possible_hangul_or_pinyin_spellings
-from almoner.screening.matching.nonprofit_forms import strip_non_latin_legal_forms
+from almoner.screening.matching.nonprofit_forms import separate_name_from_non_latin_legal_forms
 
 _CYRILLIC: Final[Mapping[str, str]] = {"дж": "j", "х": "h", "ҳ": "h"}
 _GREEK: Final[Mapping[str, str]] = {
@@ -26,7 +26,7 @@ def alternative_romanisations(name: str) -> Iterator[str]:
     """Romanisations by sound that differ from the letter-by-letter one."""
     if name.isascii():
         return
-    letters = filter(_is_no_accent, unicodedata.normalize("NFD", strip_non_latin_legal_forms(name)[0]))
+    letters = filter(_is_no_accent, unicodedata.normalize("NFD", separate_name_from_non_latin_legal_forms(name)[0]))
     plain = unicodedata.normalize("NFC", "".join(letters)).lower()
     if _WRITTEN_OTHERWISE.search(plain):
         yield anyascii(_WRITTEN_OTHERWISE.sub(lambda found: _BY_SOUND[found[0]], plain))

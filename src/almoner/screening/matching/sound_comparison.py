@@ -15,7 +15,7 @@ from almoner.screening.matching import tables
 from almoner.screening.matching.domain import NameSimilarity, PhoneticName, PreparedName, ScorePart
 from almoner.screening.matching.sounds import LATIN_STOPS, latin_keys, merge_l_and_r
 from almoner.screening.matching.spelling import normalise_text
-from almoner.screening.matching.syllables import compute_coarse_name_key, compute_syllabic_spelling_similarity
+from almoner.screening.matching.syllables import compute_coarse_name_spelling, compute_syllabic_spelling_similarity
 from almoner.screening.matching.transcription import compute_transcription_similarity
 
 SHORTEST_NEAR: Final = 3
@@ -76,12 +76,12 @@ def _spelt_words(name: str) -> list[list[str]]:
     return [words] if len(words) < _MIN_LONG_NAME_WORDS else [words, words[1:], words[:-1]]
 
 
-def compute_coarse_keys_of_latin_name(name: str) -> frozenset[str]:
+def compute_coarse_spellings_of_latin_name(name: str) -> frozenset[str]:
     """Coarse spellings of a name in Latin letters."""
-    return frozenset(compute_coarse_name_key(words) for words in _spelt_words(name) if words)
+    return frozenset(compute_coarse_name_spelling(words) for words in _spelt_words(name) if words)
 
 
-coarse_forms: Final = lru_cache(maxsize=4_096)(compute_coarse_keys_of_latin_name)
+coarse_forms: Final = lru_cache(maxsize=4_096)(compute_coarse_spellings_of_latin_name)
 
 
 def compute_max_possible_similarity(
@@ -129,11 +129,13 @@ def compare_sounds(non_latin_name: PreparedName, latin_name: PreparedName) -> Na
     return NameSimilarity(score, tuple(parts), (), non_latin_name.name, latin_name.name)
 
 
-def either_contains_other_by_sound(non_latin_name: PreparedName, latin_name: PreparedName, min_weight: float) -> bool:
+def either_contains_other_by_sound(
+    non_latin_name: PreparedName, latin_name: PreparedName, min_matched_weight: float
+) -> bool:
     """Whether one name has all words of the other, in the usual transcription: people omit names of their fathers.
 
-    ``min_weight``: the least weight of the Latin words that agree. A name in another script may only have more words
-    between its first and its last.
+    ``min_matched_weight``: the least weight of the Latin words that agree. A name in another script may only have more
+    words between its first and its last.
     """
     sounds, places = non_latin_name.phonetic_name, positions_of_words_comparable_by_sound(latin_name)
     if sounds is None or sounds.coarse_spellings:
@@ -143,7 +145,7 @@ def either_contains_other_by_sound(non_latin_name: PreparedName, latin_name: Pre
         return False
     left = {place for pair in pairs for place in pair.left}
     right = {place for pair in pairs for place in pair.right}
-    if sum(latin_name.word_weights[places[place]] for place in right) < min_weight:
+    if sum(latin_name.word_weights[places[place]] for place in right) < min_matched_weight:
         return False
     last = len(sounds.word_sound_keys) - 1
     return len(left) > last or (len(right) == len(places) and {0, last} <= left)

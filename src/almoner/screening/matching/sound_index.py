@@ -21,7 +21,7 @@ from almoner.screening.matching.sound_comparison import (
     MIN_LIKENESS,
     SHORTEST_NEAR,
     coarse_forms,
-    compute_coarse_keys_of_latin_name,
+    compute_coarse_spellings_of_latin_name,
     compute_max_possible_similarity,
     is_within_one_letter_of_any,
     positions_of_words_comparable_by_sound,
@@ -205,7 +205,7 @@ class SoundIndex:
     def _spellings(self) -> "_KeysOfWords":
         """Coarse spellings of the names in Latin letters."""
         texts = ["" if number in self._foreign else self._text_of(number) for number in range(len(self._lengths))]
-        return _KeysOfWords(texts, compute_coarse_keys_of_latin_name)
+        return _KeysOfWords(texts, compute_coarse_spellings_of_latin_name)
 
 
 class _KeysOfWords:

@@ -17,10 +17,10 @@ from anyascii import anyascii
 from almoner.screening.matching import tables
 from almoner.screening.matching.arabic_article import shorten_abdul, shorten_abdul_prefix
 from almoner.screening.matching.domain import PhoneticName
-from almoner.screening.matching.nonprofit_forms import fold_letter_variants, strip_non_latin_legal_forms
+from almoner.screening.matching.nonprofit_forms import fold_letter_variants, separate_name_from_non_latin_legal_forms
 from almoner.screening.matching.scripts import scripts_of_character
 from almoner.screening.matching.spelling import normalise_text
-from almoner.screening.matching.syllables import compute_coarse_keys_of_syllabic_name
+from almoner.screening.matching.syllables import compute_coarse_spellings_of_syllabic_name
 
 _MOST_KEYS: Final = 6
 """The maximum number of keys of a word; the usual ones come first."""
@@ -125,7 +125,7 @@ def build_phonetic_name(raw_name: str) -> PhoneticName | None:
     """How a name sounds; None if it is in Latin letters only."""
     if raw_name.isascii():
         return None
-    name, _ = strip_non_latin_legal_forms(raw_name)
+    name, _ = separate_name_from_non_latin_legal_forms(raw_name)
     scripts = Counter(script for sign in name for script in scripts_of_character(sign))
     del scripts["LATIN"]
     if not scripts:
@@ -133,7 +133,7 @@ def build_phonetic_name(raw_name: str) -> PhoneticName | None:
     script = scripts.most_common(1)[0][0]
     plain = strip_diacritics(name) if script in _POINTED else unicodedata.normalize("NFC", name)
     texts = [word for word in _words(_SERVANT_OF.sub("عبد ال", plain)) if word not in _STOPS][:MOST_WORDS]
-    spellings = compute_coarse_keys_of_syllabic_name("".join(texts)) if script in _SYLLABIC else frozenset[str]()
+    spellings = compute_coarse_spellings_of_syllabic_name("".join(texts)) if script in _SYLLABIC else frozenset[str]()
     words = tuple(_keys(word, script) for word in texts)
     native = filter(_is_native_letter, unicodedata.normalize("NFKC", "".join(texts)))
     letters = "".join(sorted(fold_letter_variants("".join(native))))
@@ -166,6 +166,6 @@ def strip_diacritics(text: str) -> str:
     return "".join(sign for sign in parted if unicodedata.category(sign) not in ("Mn", "Cf") and sign != "\u0640")
 
 
-def merge_l_and_r(key: str) -> str:
+def merge_l_and_r(sound_key: str) -> str:
     """A key in which L and R are the same, for scripts that do not distinguish them."""
-    return key.replace("L", "R")
+    return sound_key.replace("L", "R")

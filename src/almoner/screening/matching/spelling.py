@@ -67,7 +67,7 @@ def normalise_numerals(text: str) -> str:
     return _COUNTED.sub(r"\1", _NUMBERED.sub("", text)) if _DIGIT.search(text) else text
 
 
-def convert_number_words(words: Sequence[str]) -> list[str]:
+def convert_number_words_to_digits(words: Sequence[str]) -> list[str]:
     """Convert number words and Roman numerals to digits: ``forty four`` -> ``44``; single letters only at the end."""
     if _NUMERALS.isdisjoint(words):
         return [*words]

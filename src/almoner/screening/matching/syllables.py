@@ -78,16 +78,16 @@ def _vowel(cluster: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def compute_coarse_word_key(spelling: str) -> str:
+def compute_coarse_word_spelling(spelling: str) -> str:
     """What all spellings of one word share: ``jong`` and ``chung`` -> ``con``."""
     pieces = _PIECES.findall(_LETTERS.sub("", spelling[:_LONGEST].lower()).replace("wh", "w"))
     classes = (_vowel(piece) if piece[0] in _VOWEL_LETTERS else _CONSONANTS.get(piece, piece) for piece in pieces)
     return collapse_doubled_letters("".join(classes))
 
 
-def compute_coarse_name_key(words: Iterable[str]) -> str:
+def compute_coarse_name_spelling(words: Iterable[str]) -> str:
     """What all spellings of a name share, however it is split into words."""
-    return collapse_doubled_letters("".join(map(compute_coarse_word_key, words)).replace("nk", "n"))
+    return collapse_doubled_letters("".join(map(compute_coarse_word_spelling, words)).replace("nk", "n"))
 
 
 _HONG_KONG: Final = tuple(
@@ -155,12 +155,12 @@ def list_family_and_given_name_romanisations(syllabic_name: str) -> tuple[tuple[
     return tuple(found)
 
 
-def compute_coarse_keys_of_syllabic_name(syllabic_name: str) -> frozenset[str]:
+def compute_coarse_spellings_of_syllabic_name(syllabic_name: str) -> frozenset[str]:
     """Coarse Latin spellings of a name of syllables, with the family name first and last."""
     found = set()
     for family, given in list_family_and_given_name_romanisations(syllabic_name):
-        found.add(compute_coarse_name_key((family, given)))
-        found.add(compute_coarse_name_key((given, family)))
+        found.add(compute_coarse_name_spelling((family, given)))
+        found.add(compute_coarse_name_spelling((given, family)))
     return frozenset(found)
 
 

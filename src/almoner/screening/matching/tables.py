@@ -63,19 +63,19 @@ def _load_frequencies(name: str) -> TextFrequencies:
 
 
 @cache
-def word_frequencies() -> TextFrequencies:
+def organisation_name_word_frequencies() -> TextFrequencies:
     """How many organisations' names contain each word."""
     return _load_frequencies("words.tsv.gz")
 
 
 @cache
-def word_frequencies_in_register_names() -> TextFrequencies:
+def registered_name_word_frequencies() -> TextFrequencies:
     """How many registered organisations' names contain each word; watchlists are not counted."""
     return _load_frequencies("registered.tsv.gz")
 
 
 @cache
-def name_frequencies() -> TextFrequencies:
+def organisation_name_frequencies() -> TextFrequencies:
     """How many organisations have the same name, such as KNIGHTS OF COLUMBUS."""
     return _load_frequencies("names.tsv.gz")
 
@@ -111,7 +111,7 @@ def canonical_word_by_synonym() -> Mapping[str, str]:
 
 
 @cache
-def place_words_by_spelling() -> dict[tuple[str, ...], str]:
+def canonical_place_word_by_spelling() -> dict[tuple[str, ...], str]:
     """Spellings of a place -> one word for it: (``new``, ``york``) -> ``newyork``."""
     found = {}
     for line in _data_lines("places.txt"):
@@ -164,7 +164,7 @@ def _english_words() -> bytes:
 @lru_cache(maxsize=4_096)
 def is_ordinary_word(word: str) -> bool:
     """Whether a word is an ordinary word and no name, by registered names and the dictionary."""
-    if word_frequencies_in_register_names().count_by_text.get(word, 0) >= _ORDINARY_WORD_COUNT:
+    if registered_name_word_frequencies().count_by_text.get(word, 0) >= _ORDINARY_WORD_COUNT:
         return True
     words = _english_words()
     return any(b"\n%s\n" % form.encode() in words for form in (word, word.removesuffix("s"), word.removesuffix("es")))

@@ -120,7 +120,7 @@ def is_exact_name_match_sufficient(name: PreparedName) -> bool:
 
     Listed names are not counted: an entry would make its own words common.
     """
-    counts = tables.word_frequencies_in_register_names()
+    counts = tables.registered_name_word_frequencies()
     unmatched = any(
         len(word) >= _MIN_WORD_LETTERS and word.isalpha() and word not in counts.count_by_text for word in name.words
     )
@@ -175,7 +175,7 @@ def _is_near_name(
         return False
     if len(listed.words) == 1 and not sounding and not all(_is_typo(*pair) for pair in pairs):
         return False
-    return not any(tables.word_frequencies().is_known_word(asked) for asked, _ in pairs)
+    return not any(tables.organisation_name_word_frequencies().is_known_word(asked) for asked, _ in pairs)
 
 
 def _is_word(word: str) -> bool:
@@ -309,7 +309,7 @@ def _best_match(
         for asked in subject.names:
             loose = evidence.agrees_strongly or not evidence.is_comparable
             likeness = compare_names(
-                asked, listed, allow_more_typos=loose, are_persons=subject.are_countries_incomplete
+                asked, listed, allow_more_typos=loose, are_person_names=subject.are_countries_incomplete
             )
             if likeness.score + _MAX_EVIDENCE_POINTS > best.score:
                 score, parts = _score_match(likeness, asked, listed, evidence, weak=entry.is_weak_name(place))

@@ -15,12 +15,12 @@ from almoner.screening.matching import tables
 from almoner.screening.matching.arabic_article import is_assimilated_article, strip_south_asian_articles
 from almoner.screening.matching.domain import Kind, PreparedName
 from almoner.screening.matching.nonprofit_forms import (
+    separate_name_from_non_latin_legal_forms,
     strip_ambiguous_legal_form,
     strip_attached_legal_form,
-    strip_non_latin_legal_forms,
 )
 from almoner.screening.matching.sounds import build_phonetic_name
-from almoner.screening.matching.spelling import convert_number_words, normalise_numerals, normalise_text
+from almoner.screening.matching.spelling import convert_number_words_to_digits, normalise_numerals, normalise_text
 
 STOP_WORDS: Final = frozenset(
     "a al an and at by dba de del der des do du e el et for from fuer fur het in into la las le les los of on or s "
@@ -144,7 +144,7 @@ def _corrected_form_word(word: str) -> str:
     known = _legal_form_words()
     if (
         len(word) < _LONG_LEGAL - 1
-        or tables.word_frequencies().count_by_text.get(word, 0) >= _OF_SEVERAL
+        or tables.organisation_name_word_frequencies().count_by_text.get(word, 0) >= _OF_SEVERAL
         or word.removesuffix("s") in known
     ):
         return word
@@ -169,7 +169,9 @@ def _strip_state(words: list[str]) -> list[str]:
     """The words without the state that qualified a legal form: A WYOMING (nonprofit corporation), A NJ (...)."""
     for length in (2, 1):
         article, state = words[-length - 1 : -length], words[-length:]
-        is_state = tuple(state) in tables.place_words_by_spelling() or (length == 1 and len(state[0]) == _STATE_CODE)
+        is_state = tuple(state) in tables.canonical_place_word_by_spelling() or (
+            length == 1 and len(state[0]) == _STATE_CODE
+        )
         if article in (["a"], ["an"]) and is_state and len(words) > length + 1:
             return words[: -length - 1]
     return words
@@ -195,7 +197,7 @@ def _strip_legal_forms(words: list[str], forms: set[str]) -> list[str]:
 
 def _is_legal_word(word: str, legal: frozenset[str]) -> bool:
     """Whether a word is one of these words, or an unknown word that misspells one."""
-    if word in legal or len(word) < _SHORT_LEGAL or tables.word_frequencies().is_known_word(word):
+    if word in legal or len(word) < _SHORT_LEGAL or tables.organisation_name_word_frequencies().is_known_word(word):
         return word in legal
     typos = 2 if len(word) > _LONG_LEGAL else 1
     return any(OSA.distance(word, one, score_cutoff=typos) <= typos for one in legal)
@@ -218,7 +220,7 @@ def _remove_legal_words(words: list[str], *, beside: bool) -> list[str]:
 def _phrases() -> Mapping[str, Mapping[tuple[str, ...], str]]:
     """Phrases and places that become one word, by their first word."""
     found: dict[str, dict[tuple[str, ...], str]] = {}
-    for phrase, one in (tables.place_words_by_spelling() | _PHRASES).items():
+    for phrase, one in (tables.canonical_place_word_by_spelling() | _PHRASES).items():
         found.setdefault(phrase[0], {})[phrase] = one
     return found
 
@@ -244,14 +246,14 @@ def tokenise_name(name: str, *, is_person: bool = False) -> NameTokens:
     forms: set[str] = set()
     name = given = name[:_MAX_LETTERS]
     if not name.isascii():
-        name, kinds = strip_non_latin_legal_forms(name)
+        name, kinds = separate_name_from_non_latin_legal_forms(name)
         forms |= kinds
     written = normalise_text(name)[:_MAX_LETTERS].rstrip()
     words = _strip_legal_forms(normalise_numerals(written).split()[:_MAX_WORDS], forms)
     words = _remove_legal_words(words, beside=bool(forms))
     if not words:
         return NameTokens((), frozenset(forms), "", written)
-    words = convert_number_words(words)
+    words = convert_number_words_to_digits(words)
     words = _join_phrases(words if is_person else abbreviations.expand_abbreviations_in_context(words))
     words = [word for place, word in enumerate(words) if not place or not _is_form_inside(words, place)]
     bare = strip_ambiguous_legal_form(words) or _strip_damaged_form(words)
@@ -296,7 +298,7 @@ def _strip_damaged_form(words: Sequence[str]) -> Sequence[str] | None:
 
 def _is_glued(word: str, rest: str) -> bool:
     """Whether a word is unknown, and long enough without the form."""
-    return len(rest) >= _SHORT_LEGAL and not tables.word_frequencies().is_known_word(word)
+    return len(rest) >= _SHORT_LEGAL and not tables.organisation_name_word_frequencies().is_known_word(word)
 
 
 def _is_form_inside(words: Sequence[str], place: int) -> bool:
@@ -346,13 +348,13 @@ def _kind(word: str) -> Kind:
 
 @lru_cache(maxsize=1)
 def _place_words() -> frozenset[str]:
-    return frozenset(tables.place_words_by_spelling().values())
+    return frozenset(tables.canonical_place_word_by_spelling().values())
 
 
 @lru_cache(maxsize=8_192)
 def _weigh_word(word: str) -> tuple[float, Kind]:
     kind = _kind(word)
-    frequencies = tables.word_frequencies()
+    frequencies = tables.organisation_name_word_frequencies()
     likely = max((word, *abbreviations.WORDS.get(word, ())), key=lambda one: frequencies.count_by_text.get(one, 0))
     weight = frequencies.compute_rarity_weight(likely)
     if kind in ("number", "year"):
@@ -398,7 +400,7 @@ def prepare_name(name: str, *, is_person: bool = False) -> PreparedName:
         "".join(words),
         whole,
         sum(weights),
-        tables.name_frequencies().count_by_text.get(" ".join(words), 0),
+        tables.organisation_name_frequencies().count_by_text.get(" ".join(words), 0),
         written.endswith(_TRUNCATED_ENDINGS),
         _acronyms(written.split(), words),
         bare,

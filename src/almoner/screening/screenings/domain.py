@@ -154,9 +154,13 @@ class RecordedMatchDecision:
     subject_side: MatchSide
     entry_side: MatchSide
 
-    def differences_from(self, subject_side: MatchSide, entry_side: MatchSide) -> list[MatchSideDifference]:
+    def differences_from(
+        self, current_subject_side: MatchSide, current_entry_side: MatchSide
+    ) -> list[MatchSideDifference]:
         """The changes since the decision."""
-        return list(compare_match_sides((self.subject_side, self.entry_side), (subject_side, entry_side)))
+        return list(
+            compare_match_sides((self.subject_side, self.entry_side), (current_subject_side, current_entry_side))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +217,7 @@ class ScreeningMatch:
             current=True,
         )
 
-    def updated_with_new_engine_hit(self, hit: WatchlistHit) -> "ScreeningMatch":
+    def updated_with_hit_of_new_engine(self, hit: WatchlistHit) -> "ScreeningMatch":
         """The match with the result of a new engine version for unchanged sides.
 
         The decision still applies, since both sides are the same; it is stored with the sides as the new engine reads
@@ -233,7 +237,7 @@ class ScreeningMatch:
         """The match once the two no longer agree; past decisions are kept."""
         return replace(self, current=False, awaiting_review=False)
 
-    def without_monitoring(self) -> "ScreeningMatch":
+    def with_monitoring_stopped(self) -> "ScreeningMatch":
         """The match when nobody monitors it: an open one ends, a decided one stays."""
         return self.as_ended() if self.decision == "open" else replace(self, awaiting_review=False)
 

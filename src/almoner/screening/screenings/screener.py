@@ -25,16 +25,18 @@ class Screener:
         self._lists = ScreeningIndex((), ())
         self._renewing = asyncio.Lock()
 
-    async def run_with_watchlists(self, db: Database, work: Callable[[Tx], Awaitable[Returned]]) -> Returned:
-        """Run ``work`` in a write transaction with current watchlists; reload outdated ones and run it again."""
+    async def run_with_current_watchlists(
+        self, db: Database, run_in_transaction: Callable[[Tx], Awaitable[Returned]]
+    ) -> Returned:
+        """Run ``run_in_transaction`` in a write transaction with current watchlists; reload outdated ones and run it again."""
         while True:
             try:
                 async with db.write() as tx:
-                    return await work(tx)
+                    return await run_in_transaction(tx)
             except WatchlistsOutdated:
                 await self.reload_index(db)
 
-    async def load_current_index(self, tx: Tx) -> ScreeningIndex:
+    async def lock_and_get_current_index(self, tx: Tx) -> ScreeningIndex:
         """The current watchlists; they do not change until a write transaction ends.
 
         Raises WatchlistsOutdated.

@@ -40,7 +40,9 @@ from almoner.screening.screenings.store import find_screened_subject as find_scr
 from almoner.screening.screenings.store import find_subject_by_id as find_subject_by_id
 from almoner.screening.screenings.store import list_matches as list_matches
 from almoner.screening.screenings.store import list_related_matches as list_related_matches
-from almoner.screening.screenings.store import load_names_by_match_id as load_names_by_match_id
+from almoner.screening.screenings.store import (
+    load_subject_and_listed_names_by_match_id as load_subject_and_listed_names_by_match_id,
+)
 from almoner.screening.screenings.store import load_subject_names_by_id as load_subject_names_by_id
 from almoner.screening.screenings.store import lock_subject_by_id as lock_subject_by_id
 from almoner.screening.watchlists import service as watchlists
@@ -59,7 +61,7 @@ async def screen(
     If an older engine version screened it last, its previous details are screened first, so that changes by the engine
     are kept apart from changes of the record.
     """
-    lists = await screener.load_current_index(tx)
+    lists = await screener.lock_and_get_current_index(tx)
     known = await store.lock_subject(tx, subject.type, subject.id)
     before = await _compare(tx, lists, known) if known is not None and known.engine_version != ENGINE_VERSION else None
     obstacle = find_screening_obstacle(subject_details.names)
@@ -70,7 +72,7 @@ async def screen(
 
 async def rescreen(tx: Tx, screener: Screener, stored_subject_id: UUID) -> ScreeningResult | None:
     """Screen a watched subject again with its stored details; None if it is no longer watched."""
-    lists = await screener.load_current_index(tx)
+    lists = await screener.lock_and_get_current_index(tx)
     stored = await store.lock_subject_by_id(tx, stored_subject_id)
     return await _compare(tx, lists, stored) if stored is not None and stored.is_monitored else None
 
@@ -147,7 +149,7 @@ async def get_subject_of_match(tx: Tx, match: ScreeningMatch) -> StoredSubject:
 async def decide_match(tx: Tx, match: ScreeningMatch, decision: Literal["confirmed", "cleared"]) -> bool:
     """Store a reviewer's decision on a locked match; False if it can no longer be decided."""
     if not await store.store_match_decision(
-        tx, match.id, decision, is_current=decision == "confirmed" or _still_agrees(match)
+        tx, match.id, decision, keep_match_current=decision == "confirmed" or _still_agrees(match)
     ):
         return False
     await outbox.emit_internal_event(
@@ -166,12 +168,14 @@ async def lock_subject(tx: Tx, subject: ScreenedSubject) -> StoredSubject | None
     return await store.lock_subject(tx, subject.type, subject.id)
 
 
-async def set_manual_result(tx: Tx, stored_subject: StoredSubject, manual_result: ManualResult | None) -> bool:
+async def set_manual_screening_result(
+    tx: Tx, stored_subject: StoredSubject, manual_result: ManualResult | None
+) -> bool:
     """Store a reviewer's result for a locked subject that cannot be compared; None removes it.
 
     Returns False if nothing changes.
     """
-    if not await store.set_manual_result(tx, stored_subject.id, manual_result):
+    if not await store.set_manual_screening_result(tx, stored_subject.id, manual_result):
         return False
     await outbox.emit_internal_event(
         tx, CHANGED, ScreeningChangedEvent(stored_subject.subject.type, stored_subject.subject.id, decided=True)
@@ -200,7 +204,7 @@ async def stop_monitoring_subject(tx: Tx, subject: ScreenedSubject) -> list[Scre
     await store.stop_monitoring_subject(tx, stored.id)
     were = [match for match in await store.list_matches(tx, stored.id) if match.awaiting_review]
     for match in were:
-        await store.update_match(tx, match.without_monitoring())
+        await store.update_match(tx, match.with_monitoring_stopped())
     if stored.is_monitored and subject.type == "organisation":
         await outbox.emit_internal_event(tx, UNWATCHED, ScreeningChangedEvent(subject.type, subject.id))
     return were
@@ -246,7 +250,7 @@ class SubjectHitBatch(NamedTuple):
     last_compared_subject_id: UUID | None
 
 
-async def find_subject_ids_with_hits(
+async def find_next_subject_ids_with_hits(
     tx: Tx, screening_index: ScreeningIndex, after_subject_id: UUID
 ) -> SubjectHitBatch:
     """Compare the next watched subjects with these lists."""
@@ -270,7 +274,7 @@ async def has_category_coverage_changed(tx: Tx, import_id: UUID) -> bool:
     return await watchlists.has_category_coverage_changed(tx, import_id)
 
 
-async def emit_screening_completed(tx: Tx, import_id: UUID) -> None:
+async def emit_import_screening_completed(tx: Tx, import_id: UUID) -> None:
     """Emit the event that all watched subjects were screened against an import."""
     changes = await watchlists.get_import_changes(tx, import_id)
     await outbox.emit_internal_event(tx, COMPARED, WatchlistImportEvent(changes.list, import_id))
@@ -333,6 +337,6 @@ def _updated_match(
         return (
             match.updated_with_hit(hit)
             if stored_subject.engine_version == ENGINE_VERSION
-            else match.updated_with_new_engine_hit(hit)
+            else match.updated_with_hit_of_new_engine(hit)
         )
     return match.as_ended() if match.current else match

@@ -79,15 +79,15 @@ async def save_subject(
 
 
 @across_partners("registers")
-async def lock_subject(tx: Tx, subject_type: str, subject_id: UUID) -> StoredSubject | None:
+async def lock_subject(tx: Tx, record_type: str, record_id: UUID) -> StoredSubject | None:
     """Lock a subject that is not erased."""
     row = await tx.fetchrow(
         f"""
         select {_SUBJECT} from screening_subject s where type = $1 and subject_id = $2 and not erased
         for no key update
         """,
-        subject_type,
-        subject_id,
+        record_type,
+        record_id,
     )
     return _stored(row) if row else None
 
@@ -117,7 +117,7 @@ async def record_engine_version_and_obstacle(
     )
 
 
-async def set_manual_result(tx: Tx, stored_subject_id: UUID, manual_result: ManualResult | None) -> bool:
+async def set_manual_screening_result(tx: Tx, stored_subject_id: UUID, manual_result: ManualResult | None) -> bool:
     """Store a reviewer's result for names that cannot be compared; False if nothing changes."""
     return bool(
         await tx.fetchval(
@@ -238,29 +238,29 @@ async def list_matches(tx: Tx, stored_subject_id: UUID) -> list[ScreeningMatch]:
 
 
 @across_partners("registers")
-async def list_current_matches(tx: Tx, subject_type: str, subject_id: UUID) -> list[ScreeningMatch]:
+async def list_current_matches(tx: Tx, record_type: str, record_id: UUID) -> list[ScreeningMatch]:
     """List current matches of a record, best first."""
     rows = await tx.fetch(
         f"""
         select {_MATCH} from {_MATCHES}
         where s.type = $1 and s.subject_id = $2 and m.current order by m.score desc, m.list, m.entry_key
         """,
-        subject_type,
-        subject_id,
+        record_type,
+        record_id,
     )
     return [_match(row) for row in rows]
 
 
 @across_partners("registers")
-async def list_decided_matches(tx: Tx, subject_type: str, subject_id: UUID) -> list[ScreeningMatch]:
+async def list_decided_matches(tx: Tx, record_type: str, record_id: UUID) -> list[ScreeningMatch]:
     """List matches of a record that a reviewer decided, current or not."""
     rows = await tx.fetch(
         f"""
         select {_MATCH} from {_MATCHES}
         where s.type = $1 and s.subject_id = $2 and m.decision <> 'open' order by m.id
         """,
-        subject_type,
-        subject_id,
+        record_type,
+        record_id,
     )
     return [_match(row) for row in rows]
 
@@ -291,10 +291,10 @@ async def find_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
 
 
 @across_partners("registers")
-async def find_screened_subject(tx: Tx, subject_type: str, subject_id: UUID) -> StoredSubject | None:
+async def find_screened_subject(tx: Tx, record_type: str, record_id: UUID) -> StoredSubject | None:
     """Find a record as it was last screened."""
     row = await tx.fetchrow(
-        f"select {_SUBJECT} from screening_subject s where type = $1 and subject_id = $2", subject_type, subject_id
+        f"select {_SUBJECT} from screening_subject s where type = $1 and subject_id = $2", record_type, record_id
     )
     return _stored(row) if row else None
 
@@ -314,7 +314,7 @@ async def load_subject_names_by_id(tx: Tx, subject_ids: Sequence[UUID]) -> dict[
 
 
 @across_partners("registers")
-async def load_names_by_match_id(tx: Tx, match_ids: Sequence[UUID]) -> dict[UUID, str]:
+async def load_subject_and_listed_names_by_match_id(tx: Tx, match_ids: Sequence[UUID]) -> dict[UUID, str]:
     """The first name of the subject of each of these matches, and the name that was found in the list."""
     rows = await tx.fetch(
         """
@@ -377,7 +377,7 @@ async def update_match(tx: Tx, match: ScreeningMatch) -> None:
 
 
 async def store_match_decision(
-    tx: Tx, match_id: UUID, decision: Literal["confirmed", "cleared"], *, is_current: bool
+    tx: Tx, match_id: UUID, decision: Literal["confirmed", "cleared"], *, keep_match_current: bool
 ) -> bool:
     """Store a reviewer's decision on a match in its current state; False if there is none."""
     row = await tx.fetchrow(
@@ -391,7 +391,7 @@ async def store_match_decision(
         match_id,
         decision,
         tx.now,
-        is_current,
+        keep_match_current,
     )
     return row is not None
 

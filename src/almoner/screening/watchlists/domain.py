@@ -187,7 +187,7 @@ class WatchlistVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class WatchlistRefresh:
+class WatchlistRefreshState:
     """The schedule of a list, and the outcome of the last attempt. ``failures``: consecutive ones."""
 
     list: str

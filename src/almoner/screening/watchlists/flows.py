@@ -31,7 +31,7 @@ from almoner.screening.watchlists.domain import (
     WatchlistImportRefused,
 )
 from almoner.screening.watchlists.files import ImportFiles
-from almoner.screening.watchlists.load_checks import ImportMeasures
+from almoner.screening.watchlists.load_checks import ImportStatistics
 from almoner.screening.watchlists.ports import DatedWatchlistSource, WatchlistSource
 
 ReportProgress = Callable[[int], None]
@@ -110,7 +110,7 @@ async def import_watchlist(
 
 def _read_entries(source: WatchlistSource, paths: Sequence[Path], report: ReportProgress | None) -> _ReadEntries:
     read = _ReadEntries({}, [])
-    for one in source.read(paths):
+    for one in source.read_entries(paths):
         if isinstance(one, RejectedEntry):
             read.rejected.append(one)
         elif one.key in read.entries:
@@ -128,12 +128,12 @@ async def _find_problems(
     tx: Tx,
     source: WatchlistSource,
     load: WatchlistImport,
-    new: ImportMeasures,
+    new: ImportStatistics,
     before: WatchlistImport | None,
     current_count: int,
 ) -> list[str]:
     current_names = await store.count_current_names(tx, source.code)
-    current = ImportMeasures(current_count, current_names, before.published_at if before else None)
+    current = ImportStatistics(current_count, current_names, before.published_at if before else None)
     return [
         *load_checks.find_import_problems(
             source, new, current, rejected_count=load.rejected, removed_count=load.removed
@@ -176,7 +176,7 @@ async def _merge(
         kept=kept,
         problems=tuple(_first_problems(read.rejected, _MAX_PROBLEMS)),
     )
-    new = ImportMeasures(load.entries, read.name_count, reported)
+    new = ImportStatistics(load.entries, read.name_count, reported)
     reasons = await _find_problems(tx, source, load, new, before, len(current))
     if reasons and not read.entries:
         raise WatchlistImportRefused(

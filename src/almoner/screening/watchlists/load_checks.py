@@ -12,7 +12,7 @@ _MOST_REMOVED: Final = 0.2
 _FEW_REMOVED: Final = 10
 
 
-class ImportMeasures(NamedTuple):
+class ImportStatistics(NamedTuple):
     """The size and date of a version. ``name_count``: the names of all entries."""
 
     entry_count: int
@@ -21,22 +21,33 @@ class ImportMeasures(NamedTuple):
 
 
 def find_import_problems(
-    source: WatchlistSource, new: ImportMeasures, current: ImportMeasures, *, rejected_count: int, removed_count: int
+    source: WatchlistSource,
+    new_statistics: ImportStatistics,
+    current_statistics: ImportStatistics,
+    *,
+    rejected_count: int,
+    removed_count: int,
 ) -> Iterator[str]:
     """The problems of an import, one sentence each."""
-    entry_count = new.entry_count
+    entry_count = new_statistics.entry_count
     if entry_count < max(source.min_entries, 1):
         yield f"the list has {entry_count:,} entries, but a complete list has at least {max(source.min_entries, 1):,}"
     if rejected_count > max(_FEW_BAD, _MOST_BAD * (entry_count + rejected_count)):
         yield f"{rejected_count:,} of {entry_count + rejected_count:,} rows could not be read"
-    if removed_count > max(_FEW_REMOVED, _MOST_REMOVED * current.entry_count):
-        yield f"{removed_count:,} of the {current.entry_count:,} current entries are missing from the list"
-    if current.name_count - new.name_count > max(_FEW_REMOVED, _MOST_REMOVED * current.name_count):
+    if removed_count > max(_FEW_REMOVED, _MOST_REMOVED * current_statistics.entry_count):
+        yield f"{removed_count:,} of the {current_statistics.entry_count:,} current entries are missing from the list"
+    if current_statistics.name_count - new_statistics.name_count > max(
+        _FEW_REMOVED, _MOST_REMOVED * current_statistics.name_count
+    ):
         yield (
-            f"the entries have {new.name_count:,} names, but those of the current version have {current.name_count:,}"
+            f"the entries have {new_statistics.name_count:,} names, but those of the current version have {current_statistics.name_count:,}"
         )
-    if new.published_at and current.published_at and new.published_at < current.published_at:
+    if (
+        new_statistics.published_at
+        and current_statistics.published_at
+        and new_statistics.published_at < current_statistics.published_at
+    ):
         yield (
-            f"the list is dated {new.published_at:%Y-%m-%d}, but the current version is dated "
-            f"{current.published_at:%Y-%m-%d}"
+            f"the list is dated {new_statistics.published_at:%Y-%m-%d}, but the current version is dated "
+            f"{current_statistics.published_at:%Y-%m-%d}"
         )

@@ -41,7 +41,7 @@ class WatchlistSource(Protocol):
         """The least number of entries of a complete list; fewer mean that the file is truncated."""
         ...
 
-    def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
+    def read_entries(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """Read the entries one by one. Raises WatchlistImportRefused if the files are not of this list."""
         ...
 

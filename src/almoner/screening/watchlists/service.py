@@ -14,7 +14,7 @@ from almoner.screening.watchlists.store import list_current_versions as list_cur
 from almoner.screening.watchlists.store import list_imports as list_imports
 from almoner.screening.watchlists.store import list_latest_refused_imports as list_latest_refused_imports
 from almoner.screening.watchlists.store import lock_current_import_ids as lock_current_import_ids
-from almoner.screening.watchlists.store_refresh import list_refreshes as list_refreshes
+from almoner.screening.watchlists.store_refresh import list_refresh_states as list_refresh_states
 
 _AT_ONCE: Final = 2_000
 _SHORTEST_TEXT: Final = 3

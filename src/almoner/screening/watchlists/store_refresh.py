@@ -6,7 +6,7 @@ from typing import Literal
 
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.refresh_schedule import ScheduledRefresh
-from almoner.screening.watchlists.domain import WatchlistRefresh
+from almoner.screening.watchlists.domain import WatchlistRefreshState
 from almoner.screening.watchlists.ports import WatchlistSource
 
 RefreshSchedule = Sequence[ScheduledRefresh[WatchlistSource]]
@@ -54,13 +54,13 @@ async def claim_due_watchlists(tx: Tx, schedule: RefreshSchedule) -> list[str]:
     return sorted(row["list"] for row in rows)
 
 
-async def list_refreshes(tx: Tx) -> list[WatchlistRefresh]:
+async def list_refresh_states(tx: Tx) -> list[WatchlistRefreshState]:
     """The schedules of all lists that are refreshed automatically, by list."""
     rows = await tx.fetch(
         "select list, refresh_interval, due_at, attempted_at, status, failures, reason from watchlist_refresh "
         "order by list"
     )
-    return [WatchlistRefresh(*row) for row in rows]
+    return [WatchlistRefreshState(*row) for row in rows]
 
 
 async def is_refresh_scheduled(tx: Tx, watchlist_code: str) -> bool:

@@ -58,17 +58,21 @@ def extract_digits(text: str) -> str:
     return "".join(str(unicodedata.digit(sign)) for sign in text if unicodedata.digit(sign, None) is not None)
 
 
-def may_send_confirmation(send_times: Sequence[datetime], now: datetime, *, is_address_corrected: bool = False) -> bool:
+def may_send_confirmation(
+    previous_send_times: Sequence[datetime], now: datetime, *, is_address_corrected: bool = False
+) -> bool:
     """Whether another email may be sent now, given when earlier ones were sent.
 
     ``is_address_corrected``: earlier ones went to another address; correcting a typo does not wait a minute.
     """
-    recent = [moment for moment in send_times if moment > now - DAY]
+    recent = [moment for moment in previous_send_times if moment > now - DAY]
     waited = is_address_corrected or all(moment <= now - _MINUTE for moment in recent)
-    return len(send_times) < MAX_EMAILS_TOTAL and len(recent) < MAX_EMAILS_PER_DAY and waited
+    return len(previous_send_times) < MAX_EMAILS_TOTAL and len(recent) < MAX_EMAILS_PER_DAY and waited
 
 
-def is_within_email_limit_per_address(send_times: Sequence[datetime], now: datetime, *, sandbox: bool) -> bool:
+def is_within_email_limit_per_address(previous_send_times: Sequence[datetime], now: datetime, *, sandbox: bool) -> bool:
     """Whether the limit per address allows another email now."""
     times = SANDBOX_LIMIT_FACTOR if sandbox else 1
-    return all(sum(moment > now - span for moment in send_times) < most * times for span, most in EMAILS_PER_ADDRESS)
+    return all(
+        sum(moment > now - span for moment in previous_send_times) < most * times for span, most in EMAILS_PER_ADDRESS
+    )

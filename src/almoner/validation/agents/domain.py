@@ -241,15 +241,15 @@ class AgentVerification:
             replaces=self.id,
         )
 
-    def with_rejection_reversed(self, now: datetime, confirmed_at: datetime | None) -> "AgentVerification":
+    def with_rejection_reversed(self, now: datetime, email_confirmed_at: datetime | None) -> "AgentVerification":
         """The verification after an appeal reversed its rejection.
 
-        ``confirmed_at``: when the appeal confirmed the email address; None if it did not. Raises InvalidState unless it
-        was rejected.
+        ``email_confirmed_at``: when the appeal confirmed the email address; None if it did not. Raises InvalidState
+        unless it was rejected.
         """
         if self.status != "rejected":
             raise InvalidState(f"the verification is {self.status}: there is nothing to reverse")
-        confirmed = self.confirmed_at or (confirmed_at if self.requires_email_confirmation else None)
+        confirmed = self.confirmed_at or (email_confirmed_at if self.requires_email_confirmation else None)
         if self.requires_email_confirmation and confirmed is None:
             until = now + LIFETIME
             return replace(

@@ -41,7 +41,9 @@ async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
 
 async def _is_within_address_limit(tx: Tx, email: str) -> bool:
     """Whether the limit per address allows another email. Locks the address until the transaction ends."""
-    reached = await store_mails.lock_email_and_list_send_times(tx, email, tx.real_now - confirmation_codes.DAY)
+    reached = await store_mails.lock_address_and_list_confirmation_send_times(
+        tx, email, tx.real_now - confirmation_codes.DAY
+    )
     return confirmation_codes.is_within_email_limit_per_address(reached, tx.real_now, sandbox=tx.deployment.sandbox)
 
 
@@ -90,5 +92,5 @@ async def find_unconfirmed_verification(tx: Tx, confirmation_id: UUID) -> AgentV
 
 def derive_confirmation_code(tx: Tx, confirmation_id: UUID) -> str:
     """The six digits of a code, derived from the master key and not stored."""
-    number = int.from_bytes(tx.vault.keyed_hash("agent-code", confirmation_id.bytes)[:8])
+    number = int.from_bytes(tx.vault.compute_keyed_hash("agent-code", confirmation_id.bytes)[:8])
     return f"{number % 10**CODE_DIGITS:0{CODE_DIGITS}}"

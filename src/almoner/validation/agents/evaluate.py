@@ -34,7 +34,7 @@ class NonprofitEvidence:
     data_as_of: datetime | None = None
     unreliable_reason: str | None = None
 
-    def build_step(
+    def build_evaluation_step(
         self, name: str, verdict: StepVerdict, code: str | None = None, facts: Facts | None = None
     ) -> EvaluationStep:
         """A step whose source is the nonprofit's record."""
@@ -98,8 +98,8 @@ def _organisation(evidence: NonprofitEvidence) -> EvaluationStep:
     if evidence.is_active is None:
         return EvaluationStep("organisation", "unknown", "validation_request_pending")
     if not evidence.is_active:
-        return evidence.build_step("organisation", "fail", "organisation_inactive")
-    return evidence.build_step("organisation", "pass")
+        return evidence.build_evaluation_step("organisation", "fail", "organisation_inactive")
+    return evidence.build_evaluation_step("organisation", "pass")
 
 
 def _mailbox(domain: Domain | None) -> EvaluationStep:
@@ -122,14 +122,14 @@ def _mailbox(domain: Domain | None) -> EvaluationStep:
 def _website(evidence: NonprofitEvidence, sites: Sequence[Website]) -> EvaluationStep:
     facts = {"websites": evidence.websites[:_SHOWN], "counted": [site.domain.host for site in sites][:_SHOWN]}
     if not evidence.websites:
-        return evidence.build_step("website", "unknown", "no_website", facts)
+        return evidence.build_evaluation_step("website", "unknown", "no_website", facts)
     if not evidence.are_websites_confirmed:
-        return evidence.build_step("website", "unknown", "website_not_confirmed", facts)
+        return evidence.build_evaluation_step("website", "unknown", "website_not_confirmed", facts)
     if evidence.unreliable_reason is not None:
-        return evidence.build_step("website", "unknown", evidence.unreliable_reason, facts)
+        return evidence.build_evaluation_step("website", "unknown", evidence.unreliable_reason, facts)
     if not sites:
-        return evidence.build_step("website", "unknown", "website_on_shared_host", facts)
-    return evidence.build_step("website", "pass", None, facts)
+        return evidence.build_evaluation_step("website", "unknown", "website_on_shared_host", facts)
+    return evidence.build_evaluation_step("website", "pass", None, facts)
 
 
 def _given_website(website: str | None, sites: Sequence[Website]) -> EvaluationStep:
@@ -151,13 +151,13 @@ def _agreement(domain: Domain | None, sites: Sequence[Website], evidence: Nonpro
     facts = {"domain": domain.host, "sites": [site.domain.host for site in sites][:_SHOWN]}
     same = [site for site in sites if site.domain.registrable_domain == domain.registrable_domain]
     if any(_is_own_domain(domain, site) for site in same):
-        return evidence.build_step("domain_agreement", "pass", None, facts)
+        return evidence.build_evaluation_step("domain_agreement", "pass", None, facts)
     if same:
         code = "institution_domain" if domain.is_institutional else "sibling_domain"
-        return evidence.build_step("domain_agreement", "fail", code, facts)
+        return evidence.build_evaluation_step("domain_agreement", "fail", code, facts)
     if any(internet_domains.is_lookalike(domain, site.domain) for site in sites):
-        return evidence.build_step("domain_agreement", "fail", "look_alike_domain", facts)
-    return evidence.build_step("domain_agreement", "fail", "other_domain", facts)
+        return evidence.build_evaluation_step("domain_agreement", "fail", "look_alike_domain", facts)
+    return evidence.build_evaluation_step("domain_agreement", "fail", "other_domain", facts)
 
 
 def _is_own_domain(domain: Domain, site: Website) -> bool:

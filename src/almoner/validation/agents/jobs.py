@@ -26,7 +26,7 @@ _MAX_LOOKUPS: Final = 5  # a quarter of an hour; then a reviewer decides
 class AgentReviewDependencies:
     """The dependencies of agent jobs: the mail host lookup and the watchlists."""
 
-    hosts: MailHostLookup
+    mail_hosts: MailHostLookup
     screener: Screener
 
 
@@ -79,10 +79,10 @@ async def review_agent_by_rules(
         return JobDone()
     async with context.db.read() as tx:
         domain = await agent_review.find_mail_domain_to_check(tx, verification_id)
-    takes_mail = None if domain is None else await dependencies.hosts.accepts_mail(domain)
+    takes_mail = None if domain is None else await dependencies.mail_hosts.accepts_mail(domain)
     if domain is not None and takes_mail is None and job.attempt < _MAX_LOOKUPS:
         return JobRetry(mailing.RETRY_FOR_DAYS.delay_after(job.attempt), f"nobody tells whether {domain} takes mail")
-    await dependencies.screener.run_with_watchlists(
+    await dependencies.screener.run_with_current_watchlists(
         context.db,
         partial(
             agent_review.review_agent,

@@ -43,7 +43,7 @@ _PROBLEMS: Final = {
 }
 
 
-class AgentPages:
+class AgentVerificationPages:
     """The pages for applicants, and for nonprofits that are asked to confirm them."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:

@@ -236,15 +236,17 @@ async def reject(tx: Tx, scope: Scope, verification_id: UUID, decision: ReviewDe
 
 
 async def reverse_rejection(
-    tx: Tx, scope: Scope, verification_id: UUID, decision: ReviewDecision, confirmed_at: datetime | None
+    tx: Tx, scope: Scope, verification_id: UUID, decision: ReviewDecision, email_confirmed_at: datetime | None
 ) -> AgentVerification:
     """Reverse a rejection after an appeal.
 
-    ``confirmed_at``: when the email address was confirmed; if None, the applicant is asked to confirm it. Raises
+    ``email_confirmed_at``: when the email address was confirmed; if None, the applicant is asked to confirm it. Raises
     NotFound, InvalidState.
     """
     locked = await transitions.get_for_update(tx, scope, verification_id)
-    passed = await transitions.apply_transition(tx, locked.with_rejection_reversed(tx.now, confirmed_at), decision)
+    passed = await transitions.apply_transition(
+        tx, locked.with_rejection_reversed(tx.now, email_confirmed_at), decision
+    )
     if passed.is_email_unconfirmed:
         await email_confirmation.send_confirmation(tx, passed)
     return passed
@@ -316,7 +318,7 @@ async def erase_personal_data(retention_periods: RetentionPeriods, tx: Tx, limit
 
 async def next_erasure_at(retention_periods: RetentionPeriods, tx: Tx) -> datetime | None:
     """When the next erasure is due."""
-    asked = await store_mails.find_earliest_unerased_request_end_time(tx)
+    asked = await store_mails.find_earliest_unerased_representation_request_end(tx)
     moments = [] if asked is None else [asked + domain.ERASE_AFTER]
     for ended, after in _retention_periods(retention_periods).items():
         if (first := await store.find_earliest_unerased_verification_end(tx, ended, tx.now - after)) is not None:

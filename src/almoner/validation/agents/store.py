@@ -185,7 +185,7 @@ async def list_page(
     tx: Tx, partner: Partner, page_: RequestedPage, filters: AgentFilters
 ) -> tuple[list[AgentVerification], int]:
     """One page in reading order and the exact total, from one snapshot (P7)."""
-    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page_.fetches_descending else (">", "asc")
     after = f"a.id {comparison} $3" if page_.after_id else "$3::uuid is null"
     whose = "lower(a.email) = lower($5)" if filters.email is not None else "$5::text is null"
     since = "a.created_at >= $6" if filters.created_from else "$6::timestamptz is null"

@@ -42,7 +42,7 @@ where lower(v.email) = lower($1) and c.sent_at > $2 order by c.sent_at desc limi
 
 
 @across_partners("held")
-async def lock_email_and_list_send_times(tx: Tx, email: str, since: datetime) -> list[datetime]:
+async def lock_address_and_list_confirmation_send_times(tx: Tx, email: str, since: datetime) -> list[datetime]:
     """When emails were sent to an address for any verification. Locks the address until the transaction ends."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('agent_confirmation ' || lower($1), 0))", email)
     return [row["sent_at"] for row in await tx.fetch(_ADDRESS_SEND_TIMES, email, since)]
@@ -117,7 +117,7 @@ _OLDEST_ERASABLE: Final = (
 )
 
 
-async def find_earliest_unerased_request_end_time(tx: Tx) -> datetime | None:
+async def find_earliest_unerased_representation_request_end(tx: Tx) -> datetime | None:
     """When the longest-closed representation request that still has an address was closed."""
     found: datetime | None = await tx.fetchval(_OLDEST_ERASABLE)
     return found

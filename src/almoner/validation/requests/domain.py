@@ -132,7 +132,7 @@ _WRONG_NUMBER_REASONS: Final = frozenset(
 """Review reasons that a wrong number may cause: no entry, or the entry of another body."""
 
 
-def is_wrong_number_reason(review_reason: str) -> bool:
+def is_wrong_registry_number_reason(review_reason: str) -> bool:
     """Whether the review reason means that the number may be wrong."""
     return review_reason in _WRONG_NUMBER_REASONS
 

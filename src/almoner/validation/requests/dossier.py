@@ -79,7 +79,7 @@ async def load_dossier(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -
         id_type="validationrequest",
         partner_id=request.partner_id,
         name=request.details.name,
-        summary=_summary(request, waits=history.is_open),
+        summary=_summary(request, waits=history.has_open_review),
         record=dossier_request_response(tx, request),
         evaluations=await load_evaluations(tx, request.id),
         at=tx.now,

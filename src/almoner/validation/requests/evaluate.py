@@ -31,19 +31,19 @@ _SANDBOX_NOTE: Final = "A test value in name asked for it."
 
 
 async def evaluate_request(
-    tx: Tx, name_threshold: float, request_id: UUID, occasion: Occasion, sandbox_action: Action | None = None
+    tx: Tx, min_name_score: float, request_id: UUID, occasion: Occasion, sandbox_action: Action | None = None
 ) -> Evaluation | None:
     """Evaluate a pending request, store the evidence, and accept it or ask a reviewer.
 
-    ``name_threshold``: the required name agreement, 0 to 1. ``sandbox_action``: the action of a sandbox test value
+    ``min_name_score``: the required name agreement, 0 to 1. ``sandbox_action``: the action of a sandbox test value
     instead. None if the request was already decided, so that a second run does nothing.
     """
     locked = await store.find_for_update(tx, ALL_PARTNERS, request_id)
     if locked is None or locked.status != "pending":
         return None
     seen = await load_request_facts(tx, locked.details, locked.registry_id, locked.number_key)
-    climbed = rules.evaluate_rules(seen, AcceptanceThresholds(name_threshold, tx.deployment.max_data_age))
-    made = await _store_evaluation(tx, locked, climbed, seen.listed, occasion, name_threshold)
+    climbed = rules.evaluate_rules(seen, AcceptanceThresholds(min_name_score, tx.deployment.max_data_age))
+    made = await _store_evaluation(tx, locked, climbed, seen.listed, occasion, min_name_score)
     if sandbox_action is not None:
         await _apply_sandbox_action(tx, locked, sandbox_action)
     elif climbed.outcome.verdict == "accept":

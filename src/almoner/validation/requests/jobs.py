@@ -22,13 +22,13 @@ evaluation_tasks: Final = DependentTaskRegistry[float]()
 
 @evaluation_tasks.job(service.EVALUATE)
 async def evaluate_request(
-    name_threshold: float, context: JobContext, job: DecodedJob[service.EvaluateRequestJob]
+    min_name_score: float, context: JobContext, job: DecodedJob[service.EvaluateRequestJob]
 ) -> Result:
     """Evaluate one request. A second run finds it decided, or adds another evaluation to the evidence."""
     async with context.db.write() as tx:
         wanted = job.details
         await evaluation_module.evaluate_request(
-            tx, name_threshold, wanted.request_id, wanted.occasion, wanted.sandbox_action
+            tx, min_name_score, wanted.request_id, wanted.occasion, wanted.sandbox_action
         )
     return JobDone()
 

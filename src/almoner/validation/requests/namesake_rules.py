@@ -45,7 +45,7 @@ def build_party(register_entry: Organisation | Namesake, *, others_share_first_l
 
 
 def find_registry_number_mismatch(
-    party: Party,
+    requested_party: Party,
     listed_organisation: Organisation,
     number_key: str,
     listed_agreement: PartyAgreement,
@@ -59,7 +59,7 @@ def find_registry_number_mismatch(
         (
             other,
             matching.compare_parties(
-                party, build_party(other, others_share_first_line=_has_family(other, first_lines))
+                requested_party, build_party(other, others_share_first_line=_has_family(other, first_lines))
             ),
         )
         for other in namesakes
@@ -70,8 +70,8 @@ def find_registry_number_mismatch(
         for other, one in likely
         if _fits_better(one, listed_agreement, addressed=both_have_addresses)
         or (
-            _is_written(other, party)
-            and not _is_written(listed_organisation, party)
+            _is_written(other, requested_party)
+            and not _is_written(listed_organisation, requested_party)
             and one.score >= listed_agreement.score
         )
     ]
@@ -96,14 +96,14 @@ def find_registry_number_mismatch(
 
 
 def find_namesakes_at_other_addresses(
-    party: Party, listed_organisation: Organisation, namesakes: Sequence[Namesake]
+    requested_party: Party, listed_organisation: Organisation, namesakes: Sequence[Namesake]
 ) -> list[Namesake]:
     """Other entries with exactly this name at another address."""
     return [
         other
         for other in namesakes
         if _elsewhere(other, listed_organisation)
-        and matching.compare_parties(party, build_party(other, others_share_first_line=None)).is_exact_name
+        and matching.compare_parties(requested_party, build_party(other, others_share_first_line=None)).is_exact_name
     ]
 
 

@@ -10,7 +10,7 @@ from almoner.nonprofits.legal_status.domain import PUB_78, RegistryNumberStatus,
 from almoner.nonprofits.organisations.domain import Organisation
 
 
-def build_register_steps(
+def build_register_specific_steps(
     registry_code: str, status_report: RegistryNumberStatus, main_charity: Organisation | None
 ) -> Iterator[EvaluationStep]:
     """The evaluation steps that are specific to one register."""

@@ -28,7 +28,7 @@ class RequestReviewHandler:
     """A ``reviews.ports.ReviewHandler``."""
 
     @property
-    def reason_codes(self) -> Sequence[str]:
+    def rejection_reason_codes(self) -> Sequence[str]:
         """The codes with which a reviewer may reject one (settled 4)."""
         return REJECTION_REASONS
 

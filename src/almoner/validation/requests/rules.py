@@ -94,7 +94,7 @@ def evaluate_rules(facts: RequestFacts, thresholds: AcceptanceThresholds) -> Rul
         *_script_steps(facts),
         *_address(facts, agreement, thresholds, name),
         *_namesakes(facts, mismatch),
-        *register_rules.build_register_steps(facts.registry.code, facts.legal_status, facts.main),
+        *register_rules.build_register_specific_steps(facts.registry.code, facts.legal_status, facts.main),
         *_claim_steps(facts),
     )
     if agreement is None:

@@ -226,7 +226,7 @@ async def _narrowed(
 ) -> tuple[list[Record], int]:
     conditions = _conditions(filters)
     where = conditions.sql
-    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page_.fetches_descending else (">", "asc")
     keys = "search_name, id" if sort == "name" else "id"
     if page_.position is None:
         after = "$2::uuid is null and $3::text is null"

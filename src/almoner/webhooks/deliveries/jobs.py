@@ -56,10 +56,12 @@ async def expire_deliveries(context: JobContext, job: DecodedJob[service.ExpireD
 
 
 @tasks.job(subscriptions.REMOVE_LANES)
-async def remove_delivery_lanes(context: JobContext, job: DecodedJob[subscriptions.RemoveDeliveryLanesJob]) -> Answer:
+async def remove_delivery_job_lanes(
+    context: JobContext, job: DecodedJob[subscriptions.RemoveDeliveryLanesJob]
+) -> Answer:
     """Remove the lanes of a deleted subscription."""
     async with context.db.write() as tx:
-        removed = await subscriptions.remove_delivery_lanes(tx, job.details.subscription)
+        removed = await subscriptions.remove_delivery_job_lanes(tx, job.details.subscription)
     return JobDone() if removed else JobRetry(LANES_KEPT, "deliveries of the subscription are still under way")
 
 

@@ -195,9 +195,9 @@ async def record_attempts_and_list_delivery_ids(tx: Tx, evaluated_attempts: Sequ
     """Store attempts and their results; returns the deliveries whose next attempt this was."""
     recorded = await store.record_attempts_and_list_delivery_ids(tx, evaluated_attempts)
     ours = [outcome for outcome in evaluated_attempts if outcome.delivery_id in recorded]
-    answers: dict[UUID, subscriptions.PartnerOutcomes] = {}
+    answers: dict[UUID, subscriptions.PartnerAttemptOutcomes] = {}
     for outcome in ours:
-        mine = answers.setdefault(outcome.subscription_id, subscriptions.PartnerOutcomes(outcome.partner, []))
+        mine = answers.setdefault(outcome.subscription_id, subscriptions.PartnerAttemptOutcomes(outcome.partner, []))
         mine.outcomes.append(_answer(outcome))
     if answers:
         await _expire_held_back(tx, await subscriptions.record_attempt_outcomes(tx, answers))

@@ -30,7 +30,7 @@ class NewDelivery:
     event_type: str
     sequence: int | None
     reason: Reason
-    payload: bytes | None = None
+    test_payload: bytes | None = None
     due_at: datetime | None = None
 
 
@@ -83,7 +83,7 @@ async def insert(tx: Tx, deliveries: Sequence[NewDelivery]) -> list[UUID]:
         [delivery.event_type for delivery in deliveries],
         [delivery.sequence for delivery in deliveries],
         [delivery.reason for delivery in deliveries],
-        [delivery.payload for delivery in deliveries],
+        [delivery.test_payload for delivery in deliveries],
         tx.now,
         [delivery.due_at or tx.now for delivery in deliveries],
     )
@@ -188,7 +188,7 @@ async def list_page(
     tx: Tx, partner: Partner, subscription_id: UUID, page_: RequestedPage, status: Status | None
 ) -> tuple[list[Delivery], int]:
     """One page of a subscription's deliveries in reading order, with their attempts, and the total (P7)."""
-    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page_.fetches_descending else (">", "asc")
     matching = _OF_STATUS if status else _OF
     rows = await tx.fetch(
         f"""

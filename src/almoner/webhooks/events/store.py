@@ -96,15 +96,15 @@ async def find(tx: Tx, partner: Partner, event_id: UUID) -> SequencedEvent | Non
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: RequestedPage, filter_: EventFilter
+    tx: Tx, partner: Partner, page_: RequestedPage, event_filter: EventFilter
 ) -> tuple[list[SequencedEvent], int]:
     """One page of the partner's events by sequence in reading order, and the total, from one snapshot."""
     position = None if page_.position is None else page_.position[0]
-    if filter_.matches_all:
-        rows = await tx.fetch(_DOWN if page_.reads_descending else _UP, partner.id, position, page_.fetch_limit)
+    if event_filter.matches_all:
+        rows = await tx.fetch(_DOWN if page_.fetches_descending else _UP, partner.id, position, page_.fetch_limit)
     else:
-        asked = (filter_.type, filter_.period_start, filter_.period_end, position, page_.fetch_limit)
-        rows = await tx.fetch(_MATCHING_DOWN if page_.reads_descending else _MATCHING_UP, partner.id, *asked)
+        asked = (event_filter.type, event_filter.period_start, event_filter.period_end, position, page_.fetch_limit)
+        rows = await tx.fetch(_MATCHING_DOWN if page_.fetches_descending else _MATCHING_UP, partner.id, *asked)
     return [_event(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
@@ -123,7 +123,7 @@ class EventSummary(NamedTuple):
 
 
 async def list_event_summaries_in_window(
-    tx: Tx, partner: Partner, filter_: EventFilter, types: Sequence[str] | None, limit: int
+    tx: Tx, partner: Partner, event_filter: EventFilter, event_types: Sequence[str] | None, limit: int
 ) -> list[EventSummary]:
     """Summaries of the events of a window, of any of the types; None for all types."""
     rows = await tx.fetch(
@@ -136,10 +136,10 @@ async def list_event_summaries_in_window(
         select id, sequence, type from picked join event using (sequence) where partner_id = $1 order by sequence
         """,
         partner.id,
-        filter_.type,
-        filter_.period_start,
-        filter_.period_end,
-        types,
+        event_filter.type,
+        event_filter.period_start,
+        event_filter.period_end,
+        event_types,
         limit,
     )
     return [EventSummary(row["id"], row["sequence"], row["type"]) for row in rows]

@@ -157,9 +157,9 @@ async def delete(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     await REMOVE_LANES.enqueue(tx, RemoveDeliveryLanesJob(subscription_id), due_at=tx.now + domain.LANES_KEPT)
 
 
-async def remove_delivery_lanes(tx: Tx, subscription_id: UUID) -> bool:
+async def remove_delivery_job_lanes(tx: Tx, subscription_id: UUID) -> bool:
     """Remove a deleted subscription's lanes from the job queue; False while they have jobs."""
-    return await queue.remove_lanes(tx, domain.list_delivery_job_lanes(subscription_id))
+    return await queue.remove_lanes_without_jobs(tx, domain.list_delivery_job_lanes(subscription_id))
 
 
 async def rotate_secret(
@@ -203,7 +203,7 @@ async def suspend(tx: Tx, partner: Partner, subscription_id: UUID, *, called_url
     await _notify(tx, partner, suspended, "webhook_suspended")
 
 
-class PartnerOutcomes(NamedTuple):
+class PartnerAttemptOutcomes(NamedTuple):
     """The results of attempts for one subscription, and its partner."""
 
     partner: Partner
@@ -211,7 +211,7 @@ class PartnerOutcomes(NamedTuple):
 
 
 async def record_attempt_outcomes(
-    tx: Tx, outcomes_by_subscription: Mapping[UUID, PartnerOutcomes]
+    tx: Tx, outcomes_by_subscription: Mapping[UUID, PartnerAttemptOutcomes]
 ) -> dict[UUID, ReceiverHealth]:
     """Record the results of attempts by subscription; returns the changed health of receivers.
 
@@ -220,7 +220,7 @@ async def record_attempt_outcomes(
     fast = {
         key: domain.is_last_attempt_fast_if_all_succeeded(ended) for key, (_, ended) in outcomes_by_subscription.items()
     }
-    before = await store.record_successes_and_lock_others(tx, fast)
+    before = await store.record_successes_and_lock_other_receivers(tx, fast)
     if not before:
         return {}
     changed: dict[UUID, ReceiverHealth] = {}

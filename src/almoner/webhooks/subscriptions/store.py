@@ -144,7 +144,7 @@ async def list_page(
     tx: Tx, partner: Partner, page_: RequestedPage, event_type: str | None, *, deleted_only: bool
 ) -> tuple[list[WebhookSubscription], int]:
     """One page of the partner's subscriptions in reading order, and the total, from one snapshot (P7)."""
-    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page_.fetches_descending else (">", "asc")
     rows = await tx.fetch(
         f"""
         with matching as (
@@ -234,8 +234,8 @@ def _unwell(row: Record) -> UnhealthyReceiver:
 class UnhealthyReceiverCounts(NamedTuple):
     """How many receivers fail, and how many are suspended."""
 
-    failing: int
-    suspended: int
+    failing_count: int
+    suspended_count: int
 
 
 @across_partners("operators")
@@ -255,8 +255,8 @@ async def count_unhealthy_receivers(tx: Tx) -> UnhealthyReceiverCounts:
 class ReceiverSummary(NamedTuple):
     """How many of a partner's receivers fail or are suspended, and whether one has ever accepted an event."""
 
-    unhealthy: int
-    has_succeeded: bool
+    unhealthy_count: int
+    has_successful_delivery: bool
 
 
 async def summarise_receivers(tx: Tx, partner: Partner) -> ReceiverSummary:
@@ -286,7 +286,7 @@ async def lock_receiver_health(tx: Tx, subscription_ids: Collection[UUID]) -> di
 
 
 @across_partners("held")
-async def record_successes_and_lock_others(
+async def record_successes_and_lock_other_receivers(
     tx: Tx, is_fast_by_subscription: Mapping[UUID, bool | None]
 ) -> dict[UUID, ReceiverHealth]:
     """Record successful answers; returns the health of the other receivers, locked.

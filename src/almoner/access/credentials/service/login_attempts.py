@@ -23,13 +23,13 @@ from almoner.access.credentials.domain import (
     WIDER_NETWORK_THROTTLE,
     AttemptThrottled,
     ThrottlePolicy,
-    is_storable_text,
+    can_be_stored_in_database,
 )
 from almoner.access.credentials.store import AttemptCounterKey
 from almoner.access.people.domain import MAX_TYPED_NAME, Person, Realm
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Tx
-from almoner.platform.outbound.addresses import network_of_client, wider_client_network
+from almoner.platform.outbound.addresses import client_network_for_rate_limit, wider_client_network_for_rate_limit
 
 _BATCH: Final = 1000
 _ANYWHERE: Final = "*"
@@ -65,11 +65,14 @@ class CountedAttempt:
 
 
 def build_attempt_source(
-    ip_address: str, device_id: bytes | None, earlier_ip_addresses: Iterable[str]
+    ip_address: str, device_id: bytes | None, sign_in_ip_addresses: Iterable[str]
 ) -> AttemptSource:
-    """The source of an attempt; ``earlier_ip_addresses``: network addresses from which the person signed in earlier."""
+    """The source of an attempt; ``sign_in_ip_addresses``: network addresses from which the person signed in earlier."""
     return AttemptSource(
-        ip_address, device_id, network_of_client(ip_address) in {network_of_client(one) for one in earlier_ip_addresses}
+        ip_address,
+        device_id,
+        client_network_for_rate_limit(ip_address)
+        in {client_network_for_rate_limit(one) for one in sign_in_ip_addresses},
     )
 
 
@@ -81,10 +84,15 @@ async def check_and_count_password_attempt(
     own = (realm.id, name, _source_key(source))
     shared: list[tuple[AttemptCounterKey, ThrottlePolicy]] = []
     if source.device_id is None:
-        everybody = tx.vault.keyed_hash("sign-in-network", b"")
-        shared.append(((_ALL_NAMES, everybody, network_of_client(source.ip_address)), NETWORK_THROTTLE))
+        everybody = tx.vault.compute_keyed_hash("sign-in-network", b"")
+        shared.append(((_ALL_NAMES, everybody, client_network_for_rate_limit(source.ip_address)), NETWORK_THROTTLE))
         if not source.is_familiar_network:
-            shared.append(((_ALL_NAMES, everybody, wider_client_network(source.ip_address)), WIDER_NETWORK_THROTTLE))
+            shared.append(
+                (
+                    (_ALL_NAMES, everybody, wider_client_network_for_rate_limit(source.ip_address)),
+                    WIDER_NETWORK_THROTTLE,
+                )
+            )
             shared.append(((realm.id, name, _ANYWHERE), NAME_THROTTLE))
     return await _count_attempt(tx, (own, PASSWORD_THROTTLE), shared)
 
@@ -101,7 +109,9 @@ async def check_and_count_code_attempt(tx: Tx, person: Person, source: AttemptSo
 
 async def record_successful_attempt(tx: Tx, attempt: CountedAttempt) -> None:
     """The attempt succeeded: clear its source's failures and take it off the shared counters."""
-    await store.uncount_successful_attempt(tx, [attempt.source_counter_key], attempt.shared_counter_keys)
+    await store.reset_source_and_decrement_shared_counters(
+        tx, [attempt.source_counter_key], attempt.shared_counter_keys
+    )
 
 
 async def clear_attempts(tx: Tx, person: Person) -> None:
@@ -110,15 +120,13 @@ async def clear_attempts(tx: Tx, person: Person) -> None:
     await store.delete_attempts(tx, person.realm.id, hashes)
 
 
-async def reserve_audit_entry_of_refused_attempt(tx: Tx, realm: Realm, person: Person | None) -> bool:
+async def claim_refused_attempt_audit(tx: Tx, realm: Realm, person: Person | None) -> bool:
     """Whether to audit a refused attempt now: at most one a minute for each person."""
-    name = tx.vault.keyed_hash("sign-in-refused", person.id.bytes if person else b"")
-    return await store.reserve_audit_entry_of_refused_attempt(
-        tx, (realm.id, name, _ANYWHERE), tx.real_now - REFUSAL_LOG_INTERVAL
-    )
+    name = tx.vault.compute_keyed_hash("sign-in-refused", person.id.bytes if person else b"")
+    return await store.claim_refused_attempt_audit(tx, (realm.id, name, _ANYWHERE), tx.real_now - REFUSAL_LOG_INTERVAL)
 
 
-async def next_deletion_at(tx: Tx) -> datetime | None:
+async def next_login_attempt_deletion_at(tx: Tx) -> datetime | None:
     """When the next attempt or challenge is due for deletion."""
     tried, challenge = await store.load_oldest_attempt_and_challenge_times(tx)
     over = [moment for moment in (tried + ATTEMPT_RETENTION if tried else None, challenge) if moment]
@@ -146,21 +154,25 @@ async def _count_attempt(
 
 
 def _source_key(source: AttemptSource) -> str:
-    return f"device {source.device_id.hex()}" if source.device_id is not None else network_of_client(source.ip_address)
+    return (
+        f"device {source.device_id.hex()}"
+        if source.device_id is not None
+        else client_network_for_rate_limit(source.ip_address)
+    )
 
 
 async def _name_hash(tx: Tx, user_name: str, person: Person | None) -> bytes:
     """A keyed hash, so that the table reveals no names. It is the same for every spelling of a name."""
-    readable = is_storable_text(user_name) and len(user_name) <= MAX_TYPED_NAME
+    readable = can_be_stored_in_database(user_name) and len(user_name) <= MAX_TYPED_NAME
     folded = await store.normalise_user_name(tx, user_name.strip()) if readable else user_name
     if person is not None:
         return _person_hash(tx.vault, person)
-    return tx.vault.keyed_hash("sign-in-name", folded.encode(errors="replace"))
+    return tx.vault.compute_keyed_hash("sign-in-name", folded.encode(errors="replace"))
 
 
 def _person_hash(vault: Vault, person: Person) -> bytes:
-    return vault.keyed_hash("sign-in-person", person.id.bytes)
+    return vault.compute_keyed_hash("sign-in-person", person.id.bytes)
 
 
 def _code_hash(vault: Vault, person: Person) -> bytes:
-    return vault.keyed_hash("sign-in-code", person.id.bytes)
+    return vault.compute_keyed_hash("sign-in-code", person.id.bytes)

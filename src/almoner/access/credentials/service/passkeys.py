@@ -164,5 +164,5 @@ async def _consume_challenge(tx: Tx, purpose: Purpose, binding: bytes, challenge
     until = datetime.fromtimestamp(int.from_bytes(body[_RANDOM_BYTES:]), UTC)
     if tx.real_now >= until:
         raise InvalidPasskeyResponse("the challenge is over")
-    if not await store.consume_challenge(tx, tx.vault.keyed_hash("passkey-challenge", challenge), until):
+    if not await store.consume_challenge(tx, tx.vault.compute_keyed_hash("passkey-challenge", challenge), until):
         raise InvalidPasskeyResponse("the challenge was used")

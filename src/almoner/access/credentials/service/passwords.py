@@ -34,7 +34,7 @@ class StoredPassword:
 
 async def load_password_of_user_name(tx: Tx, realm: Realm, user_name: str) -> StoredPassword:
     """The stored password of a user name; runs the same queries if nobody has it."""
-    person = await people.find_by_user_name(tx, realm, user_name if domain.is_storable_text(user_name) else "")
+    person = await people.find_by_user_name(tx, realm, user_name if domain.can_be_stored_in_database(user_name) else "")
     return StoredPassword(person, await store.find_password_hash(tx, realm, person.id if person else UUID(int=0)))
 
 
@@ -109,4 +109,4 @@ def common_passwords() -> frozenset[str]:
 
 def _secret(vault: Vault, person_id: UUID, password: str) -> bytes:
     """The hash's input: keyed, so that a stolen table cannot be brute-forced, and bound to the person."""
-    return vault.keyed_hash("password", person_id.bytes + password.encode())
+    return vault.compute_keyed_hash("password", person_id.bytes + password.encode())

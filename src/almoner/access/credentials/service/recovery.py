@@ -26,4 +26,4 @@ async def consume_recovery_code(tx: Tx, person: Person, entered_code: str) -> bo
 
 def _hash(tx: Tx, person: Person, code: str) -> bytes:
     """The stored hash: 80 random bits under a key need no slow hash (ASVS 6.5.2)."""
-    return tx.vault.keyed_hash("recovery-code", person.id.bytes + code.encode())
+    return tx.vault.compute_keyed_hash("recovery-code", person.id.bytes + code.encode())

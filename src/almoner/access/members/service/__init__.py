@@ -241,18 +241,18 @@ async def change_roles(
     person_id: UUID,
     roles: Iterable[MemberRole],
     *,
-    shown_roles: Iterable[str] | None = None,
+    expected_current_roles: Iterable[str] | None = None,
 ) -> Person:
     """Replace the roles granted to a member. Raises NoSuchPerson, IncorrectParams, LastOwnerRequired.
 
-    Roles from single sign-on and groups stay. ``shown_roles``: the granted roles that a page showed, which must be
-    current.
+    Roles from single sign-on and groups stay. ``expected_current_roles``: the granted roles that a page showed, which
+    must be current.
     """
     wanted = frozenset(roles)
     async with _require_owner(tx, partner):
         person = await people.get_for_update(tx, member_realm(partner), person_id)
         was = (await get_member(tx, partner, person_id)).granted_roles
-        ensure_roles_unchanged(shown_roles, was, wanted)
+        ensure_roles_unchanged(expected_current_roles, was, wanted)
         changed = await people.set_granted_roles(tx, person, wanted)
         await security_emails.notify_of_account_changes(tx, person, changed)
     granted = (await get_member(tx, partner, person_id)).granted_roles
@@ -281,7 +281,7 @@ async def remove_member(tx: Tx, partner: Partner, audit_context: AuditContext, p
     await _record(tx, partner, audit_context, "member.removed", _text(tx, person))
 
 
-async def reset_second_factor(
+async def reset_credentials_and_reinvite(
     tx: Tx, partner: Partner, audit_context: AuditContext, person_id: UUID
 ) -> MemberInvitation:
     """Delete the credentials of a member who lost a factor, email them a link to start again, and notify the owners.

@@ -183,7 +183,7 @@ async def _ensure_another_entered_address(tx: Tx, subject: str, fingerprint: byt
         )
 
 
-async def reset_second_factor(tx: Tx, audit_context: AuditContext, operator_id: UUID) -> Person:
+async def reset_credentials_and_reinvite(tx: Tx, audit_context: AuditContext, operator_id: UUID) -> Person:
     """Delete the credentials and tokens of an operator who lost their second factor, and email a new link.
 
     The caller must have verified the operator's identity. The link goes to an address that no administrator can change
@@ -207,16 +207,16 @@ async def set_roles(
     operator_id: UUID,
     roles: Iterable[OperatorRole],
     *,
-    shown_roles: Iterable[str] | None = None,
+    expected_current_roles: Iterable[str] | None = None,
 ) -> Person:
-    """Replace another operator's roles. ``shown_roles``: those that a page showed, which must be current.
+    """Replace another operator's roles. ``expected_current_roles``: those that a page showed, which must be current.
 
     Raises NoSuchPerson, IncorrectParams, OwnAccountChangeDenied, LastAdministratorRequired.
     """
     await store.lock_realm_for_update(tx, OPERATORS)
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     wanted = frozenset[Role](roles)
-    ensure_roles_unchanged(shown_roles, person.roles, wanted)
+    ensure_roles_unchanged(expected_current_roles, person.roles, wanted)
     granted = _checked_roles(wanted)
     if audit_context.actor.id == _text(tx, person):
         raise OwnAccountChangeDenied("You cannot change your own roles. Another administrator can change them for you.")
@@ -348,7 +348,7 @@ async def _may_hand_over(tx: Tx, by: AuditContext, operator: Person) -> bool:
 
 def _hash(tx: Tx, secret: str) -> bytes:
     """The stored hash of a token, as for API keys (K2)."""
-    return tx.vault.keyed_hash("operator-token", secret.encode())
+    return tx.vault.compute_keyed_hash("operator-token", secret.encode())
 
 
 async def authenticate(tx: Tx, secret: str) -> tuple[Person, OperatorToken]:

@@ -54,7 +54,7 @@ async def begin_sign_in(
     started = (tx.real_now, authenticated_at or tx.real_now, tx.real_now, ends)
     sign_in = SignIn(tx.new_id(), person.realm, person.id, method, browser.ip_address, device, *started)
     epoch = await store.load_device_cookie_version(tx, person.realm, person.id)
-    known = read_device_cookie(tx.vault, person, epoch, browser.device_cookie, tx.real_now) is not None
+    known = find_device_id_in_cookie(tx.vault, person, epoch, browser.device_cookie, tx.real_now) is not None
     first = not await store.list_recent_ip_addresses(tx, person.realm, person.id, 1)
     if not await store.insert(tx, sign_in, _hash(tx.vault, secret)):
         raise SignInFailed
@@ -137,7 +137,7 @@ async def issue_device_cookie(tx: Tx, person: Person) -> str:
     return _sign_device_cookie(tx, person, await store.load_device_cookie_version(tx, person.realm, person.id))
 
 
-def read_device_cookie(
+def find_device_id_in_cookie(
     vault: Vault, person: Person, device_cookie_version: int, cookie: str | None, real_now: datetime
 ) -> bytes | None:
     """The random part of a valid device cookie of this person; None if it is invalid or too old."""
@@ -161,7 +161,7 @@ def build_time_browser_and_ip_lines(tx: Tx, ip_address: str, browser_name: str) 
     }
 
 
-async def next_deletion_at(tx: Tx) -> datetime | None:
+async def next_sign_in_deletion_at(tx: Tx) -> datetime | None:
     """When the next sign-in or link has been over for 90 days."""
     sign_in, link = await store.load_oldest_sign_in_and_sign_in_link_times(tx)
     over = [moment for moment in (tx.now + (sign_in - tx.real_now) if sign_in else None, link) if moment]
@@ -189,7 +189,7 @@ def _new_secret() -> str:
 
 def _hash(vault: Vault, secret: str) -> bytes:
     """The stored hash of a cookie: 256 random bits need no slow hash (K2)."""
-    return vault.keyed_hash("sign-in", secret.encode())
+    return vault.compute_keyed_hash("sign-in", secret.encode())
 
 
 def _id_text(ids: RecordIdCodec, sign_in_id: UUID) -> str:

@@ -62,7 +62,7 @@ async def request_password_reset(tx: Tx, realm: Realm, user_name: str, ip_addres
     """Enqueue a password reset email for a user name; takes equally long if nobody has it."""
     user_name = user_name[:LONGEST_NAME]
     sealed = tx.vault.encrypt(user_name.encode(errors="replace"), context=_CONTEXT, associated_data=realm.id.bytes)
-    unique = tx.vault.keyed_hash(_CONTEXT, realm.id.bytes + user_name.lower().encode(errors="replace")).hex()
+    unique = tx.vault.compute_keyed_hash(_CONTEXT, realm.id.bytes + user_name.lower().encode(errors="replace")).hex()
     await RESET_REQUESTED.enqueue(tx, RequestPasswordResetJob(realm.id, sealed.hex(), ip_address), unique_key=unique)
 
 
@@ -156,7 +156,7 @@ async def _has_signed_in(tx: Tx, person: Person) -> bool:
 
 async def _create_link(tx: Tx, person: Person, purpose: Purpose) -> EmailLink:
     locked = await people.get_for_update(tx, person.realm, person.id)
-    if until := await store.find_password_links_withheld_until(tx, locked):
+    if until := await store.find_password_link_block_end(tx, locked):
         raise EmailAddressRecentlyChanged(locked.display_name, until)
     link = EmailLink(tx.new_id(), locked.id, purpose, tx.now, tx.now + LINK_LIFETIMES[purpose])
     await store.insert_link(tx, link)

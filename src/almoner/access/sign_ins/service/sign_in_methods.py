@@ -230,7 +230,11 @@ async def _attempt_source(tx: Tx, realm: Realm, person: Person | None, browser: 
         await store.list_recent_ip_addresses(tx, realm, whose, _FAMILIAR),
         await store.load_device_cookie_version(tx, realm, whose),
     )
-    device = service.read_device_cookie(tx.vault, person, epoch, browser.device_cookie, tx.real_now) if person else None
+    device = (
+        service.find_device_id_in_cookie(tx.vault, person, epoch, browser.device_cookie, tx.real_now)
+        if person
+        else None
+    )
     return login_attempts.build_attempt_source(browser.ip_address, device, addresses)
 
 
@@ -259,7 +263,7 @@ async def _notify_passkey_copy(tx: Tx, person: Person, passkey: Passkey, browser
 
 async def _record_refusal(tx: Tx, realm: Realm, person: Person | None, what: str, browser: Browser) -> None:
     """Audit a refusal, at most once a minute for each person, and once for all unknown user names."""
-    if not await login_attempts.reserve_audit_entry_of_refused_attempt(tx, realm, person):
+    if not await login_attempts.claim_refused_attempt_audit(tx, realm, person):
         return
     subject = tx.ids.encode(realm.person_id_type, person.id) if person else "nobody"
     address, details = browser.ip_address, {"method": what}

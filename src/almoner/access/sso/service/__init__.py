@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final, cast
 
-from almoner.access.credentials.domain import AuditContext, is_storable_text
+from almoner.access.credentials.domain import AuditContext, can_be_stored_in_database
 from almoner.access.credentials.service import login_attempts
 from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, member_realm
@@ -154,7 +154,7 @@ async def consume_state(tx: Tx, partner: Partner, state_hash: bytes, started_at:
 
 async def record_refusal(tx: Tx, partner: Partner, refusal: SsoRefused, *, ip_address: str) -> None:
     """Audit a refused SSO sign-in, at most once a minute, without the provider's message."""
-    if not await login_attempts.reserve_audit_entry_of_refused_attempt(tx, member_realm(partner), None):
+    if not await login_attempts.claim_refused_attempt_audit(tx, member_realm(partner), None):
         return
     subject = tx.ids.encode("partner", partner.id)
     details = {"method": "provider", "reason": refusal.reason.value}
@@ -226,7 +226,7 @@ def _settings_problems(provider_settings: IdentityProviderSettings, policy: Addr
 
 def _role_problems(provider_settings: IdentityProviderSettings) -> Iterator[tuple[str, str]]:
     claim = provider_settings.groups_claim
-    if claim is not None and not (1 <= len(claim) <= LONGEST and is_storable_text(claim)):
+    if claim is not None and not (1 <= len(claim) <= LONGEST and can_be_stored_in_database(claim)):
         yield "groups_claim", f"Groups claim must be 1 to {LONGEST} characters."
     elif provider_settings.roles and claim is None:
         yield "groups_claim", "Enter the groups claim to use group roles."
@@ -234,7 +234,7 @@ def _role_problems(provider_settings: IdentityProviderSettings) -> Iterator[tupl
         known = ", ".join(MEMBER_ROLES).replace("_", " ")
         yield "roles", f"Unknown role: {', '.join(strange).replace('_', ' ')}. Choose from: {known}."
     elif len(provider_settings.roles) > MOST_GROUPS or not all(
-        1 <= len(value) <= LONGEST and is_storable_text(value) for value in provider_settings.roles
+        1 <= len(value) <= LONGEST and can_be_stored_in_database(value) for value in provider_settings.roles
     ):
         yield "roles", f"You can add up to {MOST_GROUPS} groups, with names of 1 to {LONGEST} characters."
     if provider_settings.creates_members and not provider_settings.roles:

@@ -30,7 +30,7 @@ async def list_linked_accounts(tx: Tx, person: Person) -> list[LinkedAccountSumm
     return await store.list_linked_accounts(tx, person)
 
 
-async def resolve_person(
+async def find_or_create_linked_person(
     tx: Tx, provider: IdentityProvider, claims: IdentityClaims, invited_person: Person | None, browser: Browser
 ) -> Person:
     """The person behind a provider identity, with the roles it gives; may create one. Raises SsoRefused.

@@ -139,7 +139,7 @@ class OidcFlow:
                 await service.record_refusal(tx, callback.partner, refused, ip_address=callback.browser.ip_address)
             raise
 
-    async def fetch_metadata(self, partner: Partner) -> ProviderMetadata:
+    async def fetch_provider_metadata(self, partner: Partner) -> ProviderMetadata:
         """Fetch the provider's current metadata. Raises SsoRefused, NoSuchIdentityProvider."""
         async with self._db.read() as tx:
             provider = await service.get_provider(tx, partner)
@@ -175,14 +175,14 @@ async def _complete_flow(
     link, invited = (
         await _open_invitation(tx, provider.partner, found) if found.purpose == "invitation" else (None, None)
     )
-    person = await identities.resolve_person(tx, provider, claims, invited, callback.browser)
+    person = await identities.find_or_create_linked_person(tx, provider, claims, invited, callback.browser)
     try:
         if link is not None:
             await links.consume_link(tx, link, person)
         at = authentication_time_from_claims(claims, tx.real_now)
         return CallbackResult(
             await sign_in_methods.sign_in_by_sso(
-                tx, person, callback.browser, authenticated_at=at, used_second_factor=claims.multi_factor
+                tx, person, callback.browser, authenticated_at=at, used_second_factor=claims.used_multi_factor
             ),
             found.onward,
         )

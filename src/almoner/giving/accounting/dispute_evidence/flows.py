@@ -50,7 +50,7 @@ class _SubmitEvidence:
         self._work = work
         self._dispute_id = dispute_id
 
-    async def prepare(self, tx: Tx) -> _SubmitCall | FlowDone[None]:
+    async def prepare_call(self, tx: Tx) -> _SubmitCall | FlowDone[None]:
         """Lock the evidence; done if the provider's response is already recorded."""
         found = await service.find_pending_submission(tx, self._dispute_id)
         if found is None:
@@ -62,7 +62,7 @@ class _SubmitEvidence:
             return FlowDone(None)
         return _SubmitCall(dispute, evidence, service.build_evidence_idempotency_key(tx, evidence))
 
-    async def make_call(self, ask: _SubmitCall) -> str:
+    async def call_external_service(self, ask: _SubmitCall) -> str:
         """Submit the evidence. Returns why it was rejected, or "". Raises ProviderFailure, StorageUnavailable."""
         files = []
         for one in ask.evidence.files:
@@ -91,4 +91,4 @@ class _SubmitEvidence:
 
 async def submit_evidence(context: EvidenceContext, dispute_id: UUID) -> None:
     """Submit the evidence for a dispute, once. Raises ProviderFailure, StorageUnavailable."""
-    await leases.run_leased_flow(context.db, _SubmitEvidence(context, dispute_id))
+    await leases.run_leased_external_call_flow(context.db, _SubmitEvidence(context, dispute_id))

@@ -19,19 +19,19 @@ _MAX_ATTEMPTS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class JobDependencies:
+class EvidenceJobDependencies:
     """The dependencies of the job."""
 
     provider: PaymentProvider
     blobs: BlobStore
 
 
-provider_tasks: Final = DependentTaskRegistry[JobDependencies]()
+provider_tasks: Final = DependentTaskRegistry[EvidenceJobDependencies]()
 
 
 @provider_tasks.job(SUBMIT)
 async def submit_evidence(
-    dependencies: JobDependencies, context: JobContext, job: DecodedJob[SubmitEvidenceJob]
+    dependencies: EvidenceJobDependencies, context: JobContext, job: DecodedJob[SubmitEvidenceJob]
 ) -> Result:
     """Submit the evidence for one dispute.
 

@@ -60,7 +60,7 @@ class LossShares(NamedTuple):
     """The nonprofit's share of a lost dispute, and what we absorb."""
 
     nonprofit_share: Money
-    absorbed: Money
+    absorbed_share: Money
 
 
 class BookedDispute(NamedTuple):

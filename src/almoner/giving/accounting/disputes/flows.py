@@ -42,11 +42,11 @@ class _RefreshDispute:
         self._context = context
         self._payment = payment
 
-    async def prepare(self, _tx: Tx) -> _ProviderCall | FlowDone[None]:
+    async def prepare_call(self, _tx: Tx) -> _ProviderCall | FlowDone[None]:
         """Return the call; it is always made."""
         return _ProviderCall()
 
-    async def make_call(self, _ask: _ProviderCall) -> list[ProviderDispute]:
+    async def call_external_service(self, _ask: _ProviderCall) -> list[ProviderDispute]:
         """Fetch the disputes from the provider. Raises ProviderFailure."""
         return await self._context.provider.list_disputes(self._payment)
 
@@ -63,7 +63,7 @@ class _RefreshDispute:
 
 async def refresh_disputes(context: DisputeContext, provider_payment_id: str) -> None:
     """Fetch a payment's disputes from its provider and apply them. Raises ProviderFailure, ConcurrentChangeError."""
-    await leases.run_leased_flow(context.db, _RefreshDispute(context, provider_payment_id))
+    await leases.run_leased_external_call_flow(context.db, _RefreshDispute(context, provider_payment_id))
 
 
 async def handle_provider_webhook(context: DisputeContext, provider_payment_id: str) -> None:

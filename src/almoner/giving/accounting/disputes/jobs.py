@@ -32,7 +32,7 @@ RECOVER: Final = JobKind("disputes.recover", RecoverLossJob)
 
 
 @dataclass(frozen=True, slots=True)
-class JobDependencies:
+class DisputeJobDependencies:
     """The provider and rules that dispute jobs need."""
 
     provider: PaymentProvider
@@ -42,12 +42,12 @@ class JobDependencies:
 tasks: Final = TaskRegistry()
 tasks.add_periodic_job("disputes.refresh_open", service.next_refresh_at, service.enqueue_due_refreshes)
 recovery_tasks: Final = DependentTaskRegistry[DisbursementRules]()
-provider_tasks: Final = DependentTaskRegistry[JobDependencies]()
+provider_tasks: Final = DependentTaskRegistry[DisputeJobDependencies]()
 
 
 @provider_tasks.job(REFRESH)
 async def refresh_disputes(
-    dependencies: JobDependencies, context: JobContext, job: DecodedJob[RefreshDisputesJob]
+    dependencies: DisputeJobDependencies, context: JobContext, job: DecodedJob[RefreshDisputesJob]
 ) -> Result:
     """Refresh the disputes of one payment from the provider."""
     try:

@@ -316,7 +316,7 @@ async def _record_opened(
     )
     await store.insert(tx, dispute)
     if isinstance(subject, _DisputedDonation):
-        await donations.emit_event(tx, DISPUTED, await donations.get(tx, ALL_PARTNERS, subject.donation.id))
+        await donations.emit_donation_event(tx, DISPUTED, await donations.get(tx, ALL_PARTNERS, subject.donation.id))
     tx.add_commit_callback(lambda: _log.error("dispute_opened", **reported))
     return dispute
 
@@ -336,7 +336,7 @@ async def _record_won(
     tx: Tx, disputed: _DisputedDonation, dispute: Dispute, decided: DisputeOutcome
 ) -> list[LedgerTransfer]:
     await store.close_dispute(tx, dispute.id, decided)
-    await donations.emit_event(tx, DISPUTE_CLOSED, await _release_donation(tx, disputed))
+    await donations.emit_donation_event(tx, DISPUTE_CLOSED, await _release_donation(tx, disputed))
     return ledger_domain.build_dispute_returned_transfers(dispute.id, dispute.provider, dispute.money)
 
 
@@ -352,13 +352,13 @@ async def _record_lost(
         raise ConcurrentChangeError  # the pending refund must be sent or refused first, because the rest depends on it
     owed = donation.net_amount_for_nonprofit if disputed.not_disbursed else Money(0, dispute.money.currency)
     shares = domain.split_loss_with_nonprofit(dispute.money, owed)
-    loss = AbsorbedLoss(shares.absorbed, was_disbursed=not disputed.not_disbursed)
+    loss = AbsorbedLoss(shares.absorbed_share, was_disbursed=not disputed.not_disbursed)
     await store.close_dispute(tx, dispute.id, decided, loss)
     refunded = await _release_donation(tx, disputed)
-    await donations.emit_event(tx, DISPUTE_CLOSED, refunded)
-    await donations.emit_event(tx, REFUNDED, refunded)
+    await donations.emit_donation_event(tx, DISPUTE_CLOSED, refunded)
+    await donations.emit_donation_event(tx, REFUNDED, refunded)
     return ledger_domain.build_dispute_lost_transfers(
-        dispute.id, dispute.provider, donation.organisation_id, shares.nonprofit_share, shares.absorbed
+        dispute.id, dispute.provider, donation.organisation_id, shares.nonprofit_share, shares.absorbed_share
     )
 
 
@@ -388,7 +388,7 @@ async def _end_unallocated(
         return ledger_domain.build_dispute_returned_transfers(dispute.id, dispute.provider, money)
     if money == unallocated_payment.money and unallocated_payment.status in ("held", "refunding"):
         await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(Money(0, money.currency)))
-        back = await suspense.record_unallocated_payment_charged_back(
+        back = await suspense.record_chargeback_of_unallocated_payment(
             tx, unallocated_payment, dispute.provider_dispute_id
         )
         return [*ledger_domain.build_dispute_returned_transfers(dispute.id, dispute.provider, money), *back]

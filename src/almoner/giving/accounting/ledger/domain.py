@@ -114,7 +114,7 @@ class PostedTransfer:
 
     id: int
     kind: TransferKind
-    owner_id: UUID
+    source_record_id: UUID
     debit: "LedgerAccount"
     credit: "LedgerAccount"
     amount_minor: int
@@ -183,7 +183,7 @@ class LedgerTransfer:
     """
 
     kind: TransferKind
-    owner_id: UUID
+    source_record_id: UUID
     debit: LedgerAccount
     credit: LedgerAccount
     amount_minor: int
@@ -191,7 +191,9 @@ class LedgerTransfer:
     def __post_init__(self) -> None:
         whole = type(self.amount_minor) is int and self.amount_minor >= 1
         if not whole or self.debit == self.credit or self.debit.currency != self.credit.currency:
-            raise ValueError(f"{self.kind} of {self.owner_id} does not move money between two accounts of one currency")
+            raise ValueError(
+                f"{self.kind} of {self.source_record_id} does not move money between two accounts of one currency"
+            )
 
 
 @dataclass(frozen=True, slots=True)

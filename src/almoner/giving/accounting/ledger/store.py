@@ -34,7 +34,7 @@ where debit.key = $3 and credit.key = $4
 
 def _values(tx: Tx, transfer: LedgerTransfer) -> tuple[object, ...]:
     return (
-        transfer.kind.value, transfer.owner_id, transfer.debit.key, transfer.credit.key, transfer.amount_minor, tx.now,
+        transfer.kind.value, transfer.source_record_id, transfer.debit.key, transfer.credit.key, transfer.amount_minor, tx.now,
     )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ async def insert_all(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
         order by place
         """,
         [transfer.kind.value for transfer in transfers],
-        [transfer.owner_id for transfer in transfers],
+        [transfer.source_record_id for transfer in transfers],
         [transfer.debit.key for transfer in transfers],
         [transfer.credit.key for transfer in transfers],
         [transfer.amount_minor for transfer in transfers],

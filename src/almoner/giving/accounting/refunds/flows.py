@@ -50,7 +50,7 @@ class _SendRefund:
         self._provider = provider
         self._refund_id = refund_id
 
-    async def prepare(self, tx: Tx) -> _RefundCall | FlowDone[None]:
+    async def prepare_call(self, tx: Tx) -> _RefundCall | FlowDone[None]:
         """Lock the refund; done unless it is pending and sent by a provider."""
         _, refund = await service.get_for_update_with_donation(
             tx, self._refund_id
@@ -66,7 +66,7 @@ class _SendRefund:
             refund.id, payment.provider_payment_id, refund.money, service.refund_idempotency_key(tx, refund.id)
         )
 
-    async def make_call(self, ask: _RefundCall) -> ProviderRefund | RefundRefused:
+    async def call_external_service(self, ask: _RefundCall) -> ProviderRefund | RefundRefused:
         """Request the refund; safe to repeat. Raises ProviderFailure."""
         try:
             return await self._provider.refund_payment(ask.payment, ask.key, ask.money)
@@ -106,11 +106,11 @@ class _RefreshRefund:
         self._context = context
         self._named = payment, refund
 
-    async def prepare(self, _tx: Tx) -> _StatusCall | FlowDone[None]:
+    async def prepare_call(self, _tx: Tx) -> _StatusCall | FlowDone[None]:
         """Return the call; it is always made."""
         return _StatusCall()
 
-    async def make_call(self, _ask: _StatusCall) -> ProviderRefundState:
+    async def call_external_service(self, _ask: _StatusCall) -> ProviderRefundState:
         """Fetch the refund from the provider. Raises ProviderFailure."""
         return await self._context.provider.fetch_refund(*self._named)
 
@@ -122,7 +122,9 @@ class _RefreshRefund:
 
 async def refresh_refund(context: RefundContext, provider_payment_id: str, provider_refund_id: str) -> None:
     """Refresh the status of a refund from its provider. Raises ProviderFailure, ConcurrentChangeError."""
-    await leases.run_leased_flow(context.db, _RefreshRefund(context, provider_payment_id, provider_refund_id))
+    await leases.run_leased_external_call_flow(
+        context.db, _RefreshRefund(context, provider_payment_id, provider_refund_id)
+    )
 
 
 async def handle_provider_webhook(context: RefundContext, provider_payment_id: str, provider_refund_id: str) -> None:
@@ -143,4 +145,4 @@ async def handle_provider_webhook(context: RefundContext, provider_payment_id: s
 
 async def send_refund(db: Database, provider: PaymentProvider, refund_id: UUID) -> None:
     """Send a refund through the provider and record the result. Raises ProviderFailure."""
-    await leases.run_leased_flow(db, _SendRefund(provider, refund_id))
+    await leases.run_leased_external_call_flow(db, _SendRefund(provider, refund_id))

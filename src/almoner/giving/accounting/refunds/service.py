@@ -352,7 +352,7 @@ async def _finish_refund(
 ) -> list[LedgerTransfer]:
     """Mark a refund as sent; returns the transfers, which the caller posts with all others of its transaction."""
     await store.mark_sent(tx, refund.id, provider_refund, by, note)
-    await donations.emit_event(tx, REFUNDED, await _release_donation(tx, donation, refund))
+    await donations.emit_donation_event(tx, REFUNDED, await _release_donation(tx, donation, refund))
     await outbox.emit_internal_event(tx, domain.SENT, RefundSentEvent(donation.id, refund.id))
     return ledger_domain.build_donation_refund_sent_transfers(refund.id, refund.provider, refund.money)
 

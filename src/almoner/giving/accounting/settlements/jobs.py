@@ -23,7 +23,9 @@ _REPORTED: Final = 500
 _BY: Final = audit.Actor("system", FETCH.name)
 
 tasks: Final = TaskRegistry()
-tasks.add_periodic_job("settlements.recheck", service.next_recheck_at, service.recheck_due_lines)
+tasks.add_periodic_job(
+    "settlements.recheck", service.next_unmatched_line_recheck_at, service.recheck_due_unmatched_lines
+)
 
 report_tasks: Final = DependentTaskRegistry[PayoutReportSource]()
 """Tasks for providers that publish their payouts by API."""
@@ -62,7 +64,7 @@ async def _audit_import(tx: Tx, settlement: Settlement) -> None:
 
 
 async def _fetch_due_at(reports: PayoutReportSource, tx: Tx) -> datetime | None:
-    return await service.next_fetch_at(tx, reports.name)
+    return await service.next_report_fetch_at(tx, reports.name)
 
 
 async def _enqueue_fetch(reports: PayoutReportSource, tx: Tx) -> int:

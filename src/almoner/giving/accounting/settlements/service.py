@@ -159,7 +159,7 @@ async def list_missing_report_references(tx: Tx, provider: str, references: Sequ
     return [reference for reference in references if reference not in taken]
 
 
-async def next_fetch_at(tx: Tx, provider: str) -> datetime | None:
+async def next_report_fetch_at(tx: Tx, provider: str) -> datetime | None:
     """When the provider's payouts are fetched next; None while it has no payments."""
     if not await store.has_payments_at_provider(tx, provider):
         return None
@@ -276,7 +276,7 @@ async def settle_donation_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID
         f"simulated-{encode_uuid(donation.id)}",
         payment.money.currency,
         tx.deployment.date_in_issuer_time_zone(tx.now),
-        tx.vault.keyed_hash("settlement", donation.id.bytes),
+        tx.vault.compute_keyed_hash("settlement", donation.id.bytes),
         (line,),
     )
     if donation.settlement is not None:
@@ -395,13 +395,13 @@ def _transfers_of(one: _ReconciledLine) -> list[LedgerTransfer]:
     )
 
 
-async def next_recheck_at(tx: Tx) -> datetime | None:
+async def next_unmatched_line_recheck_at(tx: Tx) -> datetime | None:
     """When unbooked lines are rechecked next: at midnight (UTC) after the last check."""
-    looked = await store.find_least_recent_unmatched_line_check_at(tx)
+    looked = await store.find_oldest_check_time_of_unmatched_lines(tx)
     return None if looked is None else _midnight(looked) + _DAY
 
 
-async def recheck_due_lines(tx: Tx) -> int:
+async def recheck_due_unmatched_lines(tx: Tx) -> int:
     """Recheck the unbooked lines that were last checked before today."""
     return await recheck_unmatched_lines(tx, _midnight(tx.now))
 

@@ -405,7 +405,7 @@ async def lock_unmatched_lines(tx: Tx, line_ids: Sequence[UUID]) -> list[StoredS
     return [_line(row) for row in rows]
 
 
-async def find_least_recent_unmatched_line_check_at(tx: Tx) -> datetime | None:
+async def find_oldest_check_time_of_unmatched_lines(tx: Tx) -> datetime | None:
     """When the unmatched line with the oldest check was last checked."""
     found: datetime | None = await tx.fetchval(OLDEST_CHECK)
     return found

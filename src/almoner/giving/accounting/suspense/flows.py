@@ -37,7 +37,7 @@ class _RefundUnallocatedPayment:
         self._provider = provider
         self._held_id = unallocated_payment_id
 
-    async def prepare(self, tx: Tx) -> _RefundCall | FlowDone[None]:
+    async def prepare_call(self, tx: Tx) -> _RefundCall | FlowDone[None]:
         """Lock the payment; done unless a refund was decided and is not yet recorded."""
         locked = await service.get_for_update(
             tx, self._held_id
@@ -48,16 +48,16 @@ class _RefundUnallocatedPayment:
             raise ProviderFailure(f"{locked.provider} is not the provider of this deployment any more")
         return _RefundCall(locked.id, locked, service.build_refund_idempotency_key(tx, locked.id))
 
-    async def make_call(self, ask: _RefundCall) -> ProviderRefund:
+    async def call_external_service(self, ask: _RefundCall) -> ProviderRefund:
         """Request a refund of the whole payment; safe to repeat. Raises ProviderFailure."""
         return await self._provider.refund_payment(ask.held.provider_payment_id, ask.key, ask.held.money)
 
     async def record_result(self, tx: Tx, ask: _RefundCall, provider_refund: ProviderRefund) -> FlowDone[None]:
         """Record that the refund is on its way to the donor."""
-        await service.record_refund(tx, ask.leased_row_id, provider_refund.id)
+        await service.mark_refunded(tx, ask.leased_row_id, provider_refund.id)
         return FlowDone(None)
 
 
 async def refund_unallocated_payment(db: Database, provider: PaymentProvider, unallocated_payment_id: UUID) -> None:
     """Refund an unallocated payment through its provider and record it. Raises ProviderFailure."""
-    await leases.run_leased_flow(db, _RefundUnallocatedPayment(provider, unallocated_payment_id))
+    await leases.run_leased_external_call_flow(db, _RefundUnallocatedPayment(provider, unallocated_payment_id))

@@ -11,7 +11,7 @@ from almoner.platform.jobs.background_tasks import DependentTaskRegistry, JobCon
 from almoner.platform.jobs.queue import DecodedJob, JobDone, JobDropped, JobRetry, Result
 
 tasks: Final = TaskRegistry()
-tasks.add_periodic_job("suspense.decide", service.next_automatic_decision_at, service.run_due_automatic_actions)
+tasks.add_periodic_job("suspense.decide", service.next_automatic_action_at, service.run_due_automatic_actions)
 provider_tasks: Final = DependentTaskRegistry[PaymentProvider]()
 
 _FIRST_WAIT: Final = timedelta(minutes=1)

@@ -22,11 +22,13 @@ from almoner.giving.accounting.suspense.domain import (
     UnallocatedPaymentResolution,
 )
 from almoner.giving.accounting.suspense.store import count_for_operators as count_for_operators
-from almoner.giving.accounting.suspense.store import list_applied_payment_ids as list_applied_payment_ids
+from almoner.giving.accounting.suspense.store import (
+    list_applied_payment_ids_by_reference as list_applied_payment_ids_by_reference,
+)
 from almoner.giving.accounting.suspense.store import list_decisions as list_decisions
 from almoner.giving.accounting.suspense.store import list_for_operators as list_for_operators
 from almoner.giving.accounting.suspense.store import lock_by_reference as lock_by_reference
-from almoner.giving.accounting.suspense.store import next_automatic_decision_at as next_automatic_decision_at
+from almoner.giving.accounting.suspense.store import next_automatic_action_at as next_automatic_action_at
 from almoner.giving.checkout.payments.domain import Payment, ProviderPayment, UnallocatedReason
 from almoner.kit.ids import encode_uuid
 from almoner.platform.database.transactions import Tx
@@ -114,7 +116,7 @@ async def run_due_automatic_actions(tx: Tx, limit: int = BATCH) -> int:
         transfers += await _write_off(tx, to_dismiss, BY_RULE, None)
         ledger.post_at_commit(tx, transfers)
 
-    return await process_due_rows(tx, "suspense.decide", store.lock_due_for_decision, decide, limit)
+    return await process_due_rows(tx, "suspense.decide", store.lock_due_for_automatic_action, decide, limit)
 
 
 async def begin_refund(tx: Tx, unallocated_payment_id: UUID, note: str, decided_by: str) -> UnallocatedPayment:
@@ -247,14 +249,14 @@ async def apply_to_donation(
     )
 
 
-async def record_refund(tx: Tx, unallocated_payment_id: UUID, provider_refund_id: str) -> None:
+async def mark_refunded(tx: Tx, unallocated_payment_id: UUID, provider_refund_id: str) -> None:
     """Record that the provider refunded the payment; idempotent."""
     locked = await get_for_update(tx, unallocated_payment_id)
     if locked.status == "refunding":
         await _finish_refund(tx, locked, provider_refund_id, [])
 
 
-async def record_unallocated_payment_charged_back(
+async def record_chargeback_of_unallocated_payment(
     tx: Tx, unallocated_payment: UnallocatedPayment, provider_dispute_id: str
 ) -> list[LedgerTransfer]:
     """Record that a dispute returned the money; returns the transfers to post.

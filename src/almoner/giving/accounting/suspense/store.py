@@ -99,7 +99,7 @@ async def lock_by_provider_payment_ids(
     return [_unallocated_payment(row) for row in rows]
 
 
-async def lock_due_for_decision(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[UnallocatedPayment]:
+async def lock_due_for_automatic_action(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[UnallocatedPayment]:
     """Unallocated payments due for an automatic decision, locked until the transaction ends."""
     rows = await tx.fetch(
         f"""
@@ -114,7 +114,7 @@ async def lock_due_for_decision(tx: Tx, limit: int, excluded_ids: Sequence[UUID]
     return [_unallocated_payment(row) for row in rows]
 
 
-async def next_automatic_decision_at(tx: Tx) -> datetime | None:
+async def next_automatic_action_at(tx: Tx) -> datetime | None:
     """When the next automatic decision is due; None if nothing waits for one."""
     due: datetime | None = await tx.fetchval(
         "select min(auto_decide_at) from unallocated_payment where status = 'held'"
@@ -192,7 +192,7 @@ where provider = 'bank_transfer' and split_part(provider_payment, '/', 1) = $1 a
 """
 
 
-async def list_applied_payment_ids(tx: Tx, reference: str) -> list[UUID]:
+async def list_applied_payment_ids_by_reference(tx: Tx, reference: str) -> list[UUID]:
     """The payments of donations that operators created from transfers with a reference."""
     return [row["applied_payment_id"] for row in await tx.fetch(_APPLIED_PAYMENTS, reference)]
 

@@ -27,13 +27,13 @@ _RULE: Final = "rule"
 
 
 async def split_batch_booking(
-    tx: Tx, line: BankLine, referenced_records: ReferencedRecords, unsplit_match_result: object
+    tx: Tx, line: BankLine, referenced_records: ReferencedRecords, match_result_of_whole_line: object
 ) -> bool:
     """Split a locked collective line into one line for each disbursement; False if it is not one.
 
-    ``unsplit_match_result``: what the line matches by itself.
+    ``match_result_of_whole_line``: what the line matches by itself.
     """
-    if unsplit_match_result not in (UnreconciledLineReason.UNKNOWN, UnreconciledLineReason.AMBIGUOUS):
+    if match_result_of_whole_line not in (UnreconciledLineReason.UNKNOWN, UnreconciledLineReason.AMBIGUOUS):
         return False
     moved = line.movement
     end_to_end_ids = domain.find_end_to_end_ids(moved)
@@ -45,10 +45,10 @@ async def split_batch_booking(
         return False
     parts = [_single_movement(moved, one, rank) for rank, one in enumerate(payments, 1)]
     name = f"batch {encode_uuid(line.id)}"
-    digest = tx.vault.keyed_hash("bank_statement", name.encode())
+    digest = tx.vault.compute_keyed_hash("bank_statement", name.encode())
     statement = BankStatement(line.account, name, moved.currency, None, None, digest, tuple(parts))
     lines = [NewStatementLine(rank, one, line.occurrence_number) for rank, one in enumerate(parts, 1)]
-    await store.insert(tx, statement, lines, (1, 1), _RULE)
+    await store.insert_statement_lines(tx, statement, lines, (1, 1), _RULE)
     note = f"the bank has booked {len(parts):,} disbursements at once: each is a line of its own ({name})"
     await store.mark_dismissed(tx, line.id, _RULE, note)
     return True

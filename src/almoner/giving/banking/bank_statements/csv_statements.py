@@ -86,7 +86,7 @@ def parse_statements(content: bytes, mapping: CsvStatementMapping) -> list[BankS
             closing_minor=None,
             sha256=digest,
             movements=tuple(moved),
-            is_export=True,
+            is_account_export=True,
             file_format="csv",
             rejected=tuple(rejected),
         )

@@ -146,12 +146,12 @@ class BankMovement:
         return " ".join(part for part in (self.end_to_end_id, self.remittance_information) if part)
 
     @property
-    def deduplication_key_without_texts(self) -> tuple[date, int, str, str, str | None, str | None]:
+    def deduplication_key_without_personal_texts(self) -> tuple[date, int, str, str, str | None, str | None]:
         """The non-personal fields that identify a movement after its texts were erased."""
         return self.booked_on, self.amount_minor, self.currency, self.reference, self.end_to_end_id, self.return_reason
 
     @property
-    def deduplication_key(self) -> tuple[date, int, str, bool]:
+    def occurrence_group_key(self) -> tuple[date, int, str, bool]:
         """The bank's key of the movement; several movements may share one."""
         return self.booked_on, self.amount_minor, self.reference, self.is_reversal
 
@@ -182,7 +182,7 @@ class BankStatement:
     sha256: bytes
     movements: tuple[BankMovement, ...]
     ends_on: date | None = None
-    is_export: bool = False
+    is_account_export: bool = False
     sequence_number: str | None = None
     file_format: str | None = None
     rejected: tuple[str, ...] = ()
@@ -502,27 +502,30 @@ def find_new_lines(statement: BankStatement, existing_movements: Sequence[BankMo
     arbitrary.
     """
     # Exact repeats are matched first, so that of several equal movements only those not yet stored are new.
-    same, left = Counter(existing_movements), Counter(one.deduplication_key_without_texts for one in existing_movements)
+    same, left = (
+        Counter(existing_movements),
+        Counter(one.deduplication_key_without_personal_texts for one in existing_movements),
+    )
     unsure: list[tuple[int, BankMovement]] = []
     for position, one in enumerate(statement.movements, 1):
         if same[one]:
             same[one] -= 1
-            left[one.deduplication_key_without_texts] -= 1
+            left[one.deduplication_key_without_personal_texts] -= 1
         else:
             unsure.append((position, one))
     new: list[tuple[int, BankMovement]] = []
     for position, one in unsure:
-        if left[one.deduplication_key_without_texts] > 0:
-            left[one.deduplication_key_without_texts] -= 1
+        if left[one.deduplication_key_without_personal_texts] > 0:
+            left[one.deduplication_key_without_personal_texts] -= 1
         else:
             new.append((position, one))
-    if new and not statement.is_export:
+    if new and not statement.is_account_export:
         _ensure_nothing_gone(statement, [one for _, one in new], list(left.elements()))
-    counts = Counter(one.deduplication_key for one in existing_movements)
+    counts = Counter(one.occurrence_group_key for one in existing_movements)
     lines = []
     for position, one in new:
-        counts[one.deduplication_key] += 1
-        lines.append(NewStatementLine(position, one, counts[one.deduplication_key]))
+        counts[one.occurrence_group_key] += 1
+        lines.append(NewStatementLine(position, one, counts[one.occurrence_group_key]))
     return lines
 
 

@@ -93,11 +93,11 @@ async def book_donor_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | 
     back = next((one for one in going if one.provider_refund == called), going[0])
     if back.provider_refund != called and (
         any(one.provider_refund == called for one in known)  # another line was matched to the refund with this name
-        or await store.is_bank_reference_matched_elsewhere(tx, line, "donation_refund")
+        or await store.is_bank_reference_matched_by_other_line(tx, line, "donation_refund")
     ):
         called = domain.build_unique_line_reference(line)
     if isinstance(back, UnallocatedPayment):
-        await suspense.record_refund(tx, back.id, called)
+        await suspense.mark_refunded(tx, back.id, called)
         return await _book_settlement(tx, line, SettlementLineKind.REFUND, back.provider_payment_id)
     await refunds.record_refund_sent(tx, back.id, called)
     paid = await payments.find(tx, back.payment_id) if back.payment_id else None
@@ -121,7 +121,9 @@ async def hold_disbursements_of_reversed_donations(
 
 async def _donation_ids(tx: Tx, payment: Payment, reference: str) -> list[UUID]:
     """The donation with this reference, and those that operators created from transfers with it."""
-    accepted = [await payments.find(tx, one) for one in await suspense.list_applied_payment_ids(tx, reference)]
+    accepted = [
+        await payments.find(tx, one) for one in await suspense.list_applied_payment_ids_by_reference(tx, reference)
+    ]
     return list(dict.fromkeys([payment.donation_id, *(one.donation_id for one in accepted if one)]))
 
 
@@ -154,7 +156,7 @@ async def _book_settlement(tx: Tx, line: BankLine, kind: SettlementLineKind, pay
         encode_uuid(line.id),
         moved.currency,
         min(moved.booked_on, tx.deployment.date_in_issuer_time_zone(tx.now)),
-        tx.vault.keyed_hash(_CONTEXT, line.id.bytes),
+        tx.vault.compute_keyed_hash(_CONTEXT, line.id.bytes),
         (SettlementLine(kind, payment, moved.money, Money(0, moved.currency)),),
     )
     settlement = await settlements.find_or_create_settlement(tx, report)

@@ -58,9 +58,11 @@ from almoner.giving.banking.bank_statements.store import (
     find_oldest_unreconciled_line_at as find_oldest_unreconciled_line_at,
 )
 from almoner.giving.banking.bank_statements.store import find_unallocated_reason as find_unallocated_reason
-from almoner.giving.banking.bank_statements.store import list_lines as list_lines
+from almoner.giving.banking.bank_statements.store import list_filtered_lines as list_filtered_lines
 from almoner.giving.banking.bank_statements.store import list_missing_provider_payouts as list_missing_provider_payouts
-from almoner.giving.banking.bank_statements.store import list_page as list_page
+from almoner.giving.banking.bank_statements.store import (
+    list_oldest_open_or_newest_lines as list_oldest_open_or_newest_lines,
+)
 from almoner.giving.banking.bank_statements.store import list_statements as list_statements
 from almoner.giving.banking.bank_statements.store import (
     load_last_covered_days_by_account_and_currency as load_last_covered_days_by_account_and_currency,
@@ -165,13 +167,13 @@ async def store_statement(tx: Tx, statement: BankStatement, *, imported_by: str)
     account, name = statement.account, statement.reference
     await store.lock_account(tx, account)
     recurrence, parts = await store.load_statement_number_and_file_count(tx, statement)
-    if statement.is_export and (days := statement.date_range):
+    if statement.is_account_export and (days := statement.date_range):
         known = await store.list_movements_imported_from_account_exports(tx, account, statement.currency, *days)
     else:
         known = await store.list_stored_movements_of_statement(tx, account, name, recurrence) if parts else []
     new = domain.find_new_lines(statement, known)
     if new or not parts:
-        await store.insert(tx, statement, new, (recurrence, parts + 1), imported_by)
+        await store.insert_statement_lines(tx, statement, new, (recurrence, parts + 1), imported_by)
     return bool(new or not parts)
 
 
@@ -250,7 +252,10 @@ async def record_provider_payout_explanation(
 async def list_unreconciled_items(tx: Tx, limit: int) -> list[UnreconciledItem]:
     """Everything that is unreconciled, oldest first (M7)."""
     lines = [_unbooked_item(one) for one in await settlements.list_unmatched_lines(tx, limit)]
-    lines += [_open_line_item(tx, one) for one in await list_lines(tx, limit, any_status=False)]
+    lines += [
+        _open_line_item(tx, one)
+        for one in await list_oldest_open_or_newest_lines(tx, limit, newest_of_any_status=False)
+    ]
     lines += [_missing_provider_payout_item(one) for one in await list_missing_provider_payouts(tx, limit)]
     lines += [_gap_item(tx, one) for one in await list_statement_gaps(tx, limit)]
     return sorted(lines, key=lambda one: one.imported_at)[:limit]
@@ -301,7 +306,10 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     telemetry.bank_reports_open.set(reports)
     oldest = {
         "provider_line": [_unbooked_item(one) for one in await settlements.list_unmatched_lines(tx, 1)],
-        "bank_statement_line": [_open_line_item(tx, one) for one in await list_lines(tx, 1, any_status=False)],
+        "bank_statement_line": [
+            _open_line_item(tx, one)
+            for one in await list_oldest_open_or_newest_lines(tx, 1, newest_of_any_status=False)
+        ],
         "provider_payout": [_missing_provider_payout_item(one) for one in await list_missing_provider_payouts(tx, 1)],
         "bank_statement": [_gap_item(tx, one) for one in missing[:1]],
     }
@@ -316,7 +324,7 @@ async def book_sandbox_transfer(tx: Tx, money: Money, remittance_information: st
     name = f"simulated-{encode_uuid(tx.new_id())}"
     today = tx.deployment.date_in_issuer_time_zone(tx.now)
     moved = BankMovement(today, money.minor, money.currency, name, None, None, remittance_information, None)
-    digest = tx.vault.keyed_hash("bank_statement", name.encode())
+    digest = tx.vault.compute_keyed_hash("bank_statement", name.encode())
     await store_statement(
         tx, BankStatement(_SANDBOX, name, money.currency, None, None, digest, (moved,)), imported_by=booked_by
     )
@@ -438,7 +446,7 @@ async def _apply_match(
     """Book a match; or why it is not possible. A worker updates a disbursement's donations beyond the first batch."""
     if isinstance(thing, DonationRequest):
         called = line.movement.reference
-        if await store.is_bank_reference_matched_elsewhere(tx, line, "request"):
+        if await store.is_bank_reference_matched_by_other_line(tx, line, "request"):
             called = domain.build_unique_line_reference(line)
         made = await donation_requests.receive_payment(
             tx, ALL_PARTNERS, thing.id, line.movement.money, called, recorded_by=by

@@ -131,16 +131,16 @@ async def list_movements_imported_from_account_exports(
     return [BankMovement(*row) for row in rows]
 
 
-async def insert(
+async def insert_statement_lines(
     tx: Tx,
     statement: BankStatement,
     lines: Sequence[NewStatementLine],
-    number_and_part: tuple[int, int],
+    statement_number_and_file_number: tuple[int, int],
     imported_by: str,
 ) -> None:
     """Store a statement, or its new lines.
 
-    ``number_and_part``: from ``load_statement_number_and_file_count``, including this one.
+    ``statement_number_and_file_number``: from ``load_statement_number_and_file_count``, including this one.
     """
     statement_id, (first, last) = tx.new_id(), statement.date_range or (None, None)
     await tx.execute(
@@ -160,11 +160,11 @@ async def insert(
         len(lines),
         imported_by,
         tx.now,
-        number_and_part[1],
+        statement_number_and_file_number[1],
         first,
         last,
-        statement.is_export,
-        number_and_part[0],
+        statement.is_account_export,
+        statement_number_and_file_number[0],
         statement.sequence_number,
         statement.file_format,
         statement.rejected,
@@ -215,9 +215,9 @@ async def list_unreconciled_line_ids(tx: Tx, after: UUID | None, limit: int) -> 
     return [row[0] for row in await tx.fetch(_OPEN_LINES, after, limit)]
 
 
-async def list_lines(tx: Tx, limit: int, *, any_status: bool) -> list[BankLine]:
+async def list_oldest_open_or_newest_lines(tx: Tx, limit: int, *, newest_of_any_status: bool) -> list[BankLine]:
     """The oldest open lines, or the newest of all."""
-    where, order = ("", "desc") if any_status else ("where status = 'open'", "asc")
+    where, order = ("", "desc") if newest_of_any_status else ("where status = 'open'", "asc")
     rows = await tx.fetch(f"select {_COLUMNS} from bank_statement_line {where} order by id {order} limit $1", limit)
     return [_line(row) for row in rows]
 
@@ -274,7 +274,7 @@ async def load_line_details_by_id(tx: Tx, line_ids: Sequence[UUID]) -> dict[UUID
     return {row["id"]: LineDetails(_line(row), *row[17:22]) for row in rows}
 
 
-async def list_page(tx: Tx, filters: LineFilters, after: UUID | None, limit: int) -> list[BankLine]:
+async def list_filtered_lines(tx: Tx, filters: LineFilters, after: UUID | None, limit: int) -> list[BankLine]:
     """A page of statement lines in import order: open lines oldest first, others newest first."""
     rows = await keyset.list_rows_after_id(
         tx, "bank_statement_line", _COLUMNS, _where(filters), after, limit, oldest_first=filters.status == "open"
@@ -408,7 +408,7 @@ async def mark_not_duplicate(tx: Tx, line: BankLine) -> None:
     )
 
 
-async def is_bank_reference_matched_elsewhere(tx: Tx, line: BankLine, matched_as: MatchedAs) -> bool:
+async def is_bank_reference_matched_by_other_line(tx: Tx, line: BankLine, matched_as: MatchedAs) -> bool:
     """Whether another line with the same bank reference is already booked as this kind."""
     return bool(
         await tx.fetchval(
@@ -526,7 +526,7 @@ def _missing_provider_payout(row: Record) -> MissingProviderPayout:
 class UnreconciledCounts(NamedTuple):
     """Statement lines that wait for an operator, and provider payouts without a line."""
 
-    open_line_count: int
+    unreconciled_line_count: int
     missing_provider_payout_count: int
 
 

@@ -52,7 +52,7 @@ class OwnAccount:
     name: str
     numbers: AccountNumbers
     address: Address
-    single_release_limit: Money
+    single_operator_release_limit: Money
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,8 @@ class CreditTransferInitiation:
     def total(self) -> Money:
         """The control sum."""
         return Money(
-            sum(one.disbursement.money.minor for one in self.transfers), self.own_account.single_release_limit.currency
+            sum(one.disbursement.money.minor for one in self.transfers),
+            self.own_account.single_operator_release_limit.currency,
         )
 
 
@@ -99,7 +100,7 @@ class PaymentFile:
     message_id: str
     total: Money
     payment_count: int
-    single_release_limit: Money
+    single_operator_release_limit: Money
     execution_date: date
     sha256: bytes
     encrypted_content: bytes
@@ -114,7 +115,7 @@ class PaymentFile:
     @property
     def requires_second_approval(self) -> bool:
         """Whether a different operator than its creator must release it."""
-        return self.single_release_limit < self.total
+        return self.single_operator_release_limit < self.total
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class DisbursementConfirmationRequirement:
     disbursement: Disbursement
     fingerprint: bytes
     required_operator_count: Literal[0, 1, 2]
-    single_approval_limit_minor: int
+    single_operator_limit_minor: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ def _is_sepa(one: CreditTransfer) -> bool:
 
 def _batch(order: CreditTransferInitiation, sepa: bool, payments: list[CreditTransfer]) -> Any:
     own = order.own_account
-    total = Money(sum(one.disbursement.money.minor for one in payments), own.single_release_limit.currency)
+    total = Money(sum(one.disbursement.money.minor for one in payments), own.single_operator_release_limit.currency)
     level = pain.PaymentTypeInformation26(svc_lvl=[pain.ServiceLevel8Choice(cd="SEPA")]) if sepa else None
     return pain.PaymentInstruction30(
         pmt_inf_id=build_batch_id(order.message_id, is_sepa=sepa),

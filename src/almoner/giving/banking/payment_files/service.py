@@ -90,12 +90,12 @@ async def create_file(tx: Tx, own_account: OwnAccount, execution_date: date, *, 
     today = tx.deployment.date_in_issuer_time_zone(tx.now)
     if not today <= execution_date <= today + timedelta(days=_DAYS_AHEAD):
         raise PaymentFileError(f"The execution date must be today or at most {_DAYS_AHEAD} days ahead.")
-    sent = await _sent_disbursements(tx, own_account.single_release_limit.currency)
+    sent = await _sent_disbursements(tx, own_account.single_operator_release_limit.currency)
     stopped = await store.find_disbursement_ids_on_hold(tx, [one.id for one in sent])
     held = [one for one in sent if one.id in stopped]
     waiting = [one for one in sent if one.id not in stopped]
     homes = await payee_bank_accounts.load_approved_payees_by_organisation(
-        tx, list({one.organisation_id for one in waiting}), own_account.single_release_limit.currency
+        tx, list({one.organisation_id for one in waiting}), own_account.single_operator_release_limit.currency
     )
     homeless = [one for one in waiting if one.organisation_id not in homes]
     payments = [CreditTransfer(one, homes[one.organisation_id]) for one in waiting if one.organisation_id in homes]
@@ -158,7 +158,7 @@ def _new_file(tx: Tx, file_id: UUID, order: CreditTransferInitiation, content: b
         message_id=order.message_id,
         total=order.total,
         payment_count=len(order.transfers),
-        single_release_limit=order.own_account.single_release_limit,
+        single_operator_release_limit=order.own_account.single_operator_release_limit,
         execution_date=order.execution_date,
         sha256=sha256(content).digest(),
         encrypted_content=tx.vault.encrypt(zlib.compress(content), context=_CONTEXT, associated_data=file_id.bytes),
@@ -190,7 +190,7 @@ async def get_confirmation_requirement(
     if await is_in_released_file(tx, disbursement_id):
         return DisbursementConfirmationRequirement(held, seen, 0, 0)
     account = own_accounts.get(held.money.currency)
-    alone = account.single_release_limit.minor if account else 0
+    alone = account.single_operator_release_limit.minor if account else 0
     return DisbursementConfirmationRequirement(held, seen, 1 if held.money.minor <= alone else 2, alone)
 
 
@@ -199,7 +199,7 @@ async def list_transliterated_texts(tx: Tx, file_id: UUID, limit: int | None = N
     return [
         TransliteratedText(account_id, name, text, sent)
         for account_id, holder, address in await store.list_payees_with_transliterated_texts(tx, file_id, limit)
-        for name, text, sent in payee_accounts.list_transliterated_texts(holder, address)
+        for name, text, sent in payee_accounts.list_fields_with_entered_and_sent_text(holder, address)
     ]
 
 
@@ -291,7 +291,7 @@ async def evaluate_status_report(tx: Tx, status_report: StatusReport) -> Evaluat
         raise PaymentFileError(
             f"The status report is for {status_report.original_message_id!r}, which is not a released file of ours."
         )
-    if await store.has_status_report(tx, status_report.sha256):
+    if await store.is_status_report_recorded(tx, status_report.sha256):
         return EvaluatedStatusReport(file, {})
     payments = await store.list_transfers_of_file(tx, file.id)
     asked = {

@@ -43,7 +43,7 @@ async def insert(tx: Tx, payment_file: PaymentFile, transfers: Sequence[CreditTr
         payment_file.total.currency,
         payment_file.total.minor,
         payment_file.payment_count,
-        payment_file.single_release_limit.minor,
+        payment_file.single_operator_release_limit.minor,
         payment_file.execution_date,
         payment_file.sha256,
         payment_file.encrypted_content,
@@ -223,7 +223,7 @@ async def list_transfers_of_file(tx: Tx, file_id: UUID, limit: int | None = None
     return [PaymentFileTransfer(row[0], row[1], row[2], row[3], Money(row[4], row[5]), row[6]) for row in rows]
 
 
-class FilePayee(NamedTuple):
+class PaymentFilePayee(NamedTuple):
     """The holder and address of an account that a file pays to."""
 
     account_id: UUID
@@ -231,7 +231,7 @@ class FilePayee(NamedTuple):
     address: Address
 
 
-async def list_payees_with_transliterated_texts(tx: Tx, file_id: UUID, limit: int | None) -> list[FilePayee]:
+async def list_payees_with_transliterated_texts(tx: Tx, file_id: UUID, limit: int | None) -> list[PaymentFilePayee]:
     """The holders and addresses of the accounts of a file, each once, of which banks may get other characters."""
     rows = await tx.fetch(
         """
@@ -245,7 +245,7 @@ async def list_payees_with_transliterated_texts(tx: Tx, file_id: UUID, limit: in
         UNCHANGED,
         limit,
     )
-    return [FilePayee(row[0], row[1], Address(*row[2:])) for row in rows]
+    return [PaymentFilePayee(row[0], row[1], Address(*row[2:])) for row in rows]
 
 
 class ReleasedFileTransferRow(NamedTuple):
@@ -275,7 +275,7 @@ async def list_transfers_in_released_files(tx: Tx, message_ids: Sequence[str]) -
     return [ReleasedFileTransferRow(row[0], row[1], row[2], row[3], Money(row[5], row[6]), row[4]) for row in rows]
 
 
-async def has_status_report(tx: Tx, sha256: bytes) -> bool:
+async def is_status_report_recorded(tx: Tx, sha256: bytes) -> bool:
     """Whether this status report was recorded before."""
     return bool(await tx.fetchval("select exists (select from payment_status_report where sha256 = $1)", sha256))
 

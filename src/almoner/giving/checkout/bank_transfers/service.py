@@ -52,7 +52,7 @@ async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
         return None
     if donation.transfer_confirmed_at is not None:
         return donation
-    if tx.now >= session.grace_ends_at():
+    if tx.now >= session.late_payments_accepted_until():
         raise SessionExpired
     confirmed = await donations.confirm_transfer_sent(tx, session, donation.id)
     if confirmed is not None:

@@ -49,38 +49,38 @@ class CardTestingLimits:
     still takes cards would count twice.
     """
 
-    address_payments_per_minute: int
-    address_payments_per_hour: int
+    ip_address_payments_per_minute: int
+    ip_address_payments_per_hour: int
     device_payments_per_day: int
-    source_attempts_per_hour: int
-    attempts_without_open_payments: int
-    attempts_with_open_payments: int
-    code_required_after_declines: int
-    payment_lifetime: timedelta
-    may_require_code: bool
+    source_card_attempts_per_hour: int
+    card_attempts_without_open_payments: int
+    card_attempts_with_open_payments: int
+    email_code_required_after_declines: int
+    open_payment_lifetime: timedelta
+    may_require_email_code: bool
 
 
 STRICT_LIMITS: Final = CardTestingLimits(
     6,
     20,
     10,
-    source_attempts_per_hour=6,
-    attempts_without_open_payments=3,
-    attempts_with_open_payments=1,
-    code_required_after_declines=3,
-    payment_lifetime=_TEN_MINUTES,
-    may_require_code=True,
+    source_card_attempts_per_hour=6,
+    card_attempts_without_open_payments=3,
+    card_attempts_with_open_payments=1,
+    email_code_required_after_declines=3,
+    open_payment_lifetime=_TEN_MINUTES,
+    may_require_email_code=True,
 )
 LOOSE_LIMITS: Final = CardTestingLimits(
     500,
     5_000,
     5_000,
-    source_attempts_per_hour=25_000,
-    attempts_without_open_payments=5,
-    attempts_with_open_payments=5,
-    code_required_after_declines=25_000,
-    payment_lifetime=2 * DAY,
-    may_require_code=False,
+    source_card_attempts_per_hour=25_000,
+    card_attempts_without_open_payments=5,
+    card_attempts_with_open_payments=5,
+    email_code_required_after_declines=25_000,
+    open_payment_lifetime=2 * DAY,
+    may_require_email_code=False,
 )
 """Limits where no real card can be tested, but partners run their own tests."""
 
@@ -244,7 +244,7 @@ class CardTestingSuspect:
 class RecentDeclines:
     """Recent declines by address, device and partner."""
 
-    address_decline_count: int
+    ip_address_decline_count: int
     device_decline_count: int
     partner_decline_count: int
     partner_attempt_count: int
@@ -252,8 +252,8 @@ class RecentDeclines:
 
 def max_card_attempts(state: VelocityState, limits: CardTestingLimits, at: datetime) -> int:
     """How many cards may be tried on a new payment. Raises RateLimited, EmailCodeRequired."""
-    _ensure_below_rate(state.address_attempts, MINUTE, limits.address_payments_per_minute, at)
-    _ensure_below_rate(state.address_attempts, HOUR, limits.address_payments_per_hour, at)
+    _ensure_below_rate(state.address_attempts, MINUTE, limits.ip_address_payments_per_minute, at)
+    _ensure_below_rate(state.address_attempts, HOUR, limits.ip_address_payments_per_hour, at)
     _ensure_below_rate(state.device_attempts, DAY, limits.device_payments_per_day, at)
     pauses = [seen.blocked_until for seen in state.sources if seen.blocked_until and seen.blocked_until > at]
     if pauses:
@@ -261,17 +261,19 @@ def max_card_attempts(state: VelocityState, limits: CardTestingLimits, at: datet
     full = [
         _budget_exceeded(seen, limits, at)
         for seen in state.sources
-        if seen.used_attempt_count >= limits.source_attempts_per_hour
+        if seen.used_attempt_count >= limits.source_card_attempts_per_hour
     ]
     if full:
         raise max(full, key=lambda wait: wait.until)
     declined = max(len(seen.decline_times) for seen in state.sources)
-    suspicious = state.code_forced or declined >= limits.code_required_after_declines or not state.device_known
-    if limits.may_require_code and suspicious and not state.code_passed:
+    suspicious = state.code_forced or declined >= limits.email_code_required_after_declines or not state.device_known
+    if limits.may_require_email_code and suspicious and not state.code_passed:
         raise EmailCodeRequired
     beside_others = any(seen.open_attempt_count for seen in state.sources)
-    left = limits.source_attempts_per_hour - max(seen.used_attempt_count for seen in state.sources)
-    return min(limits.attempts_with_open_payments if beside_others else limits.attempts_without_open_payments, left)
+    left = limits.source_card_attempts_per_hour - max(seen.used_attempt_count for seen in state.sources)
+    return min(
+        limits.card_attempts_with_open_payments if beside_others else limits.card_attempts_without_open_payments, left
+    )
 
 
 def sources_to_block(
@@ -280,16 +282,16 @@ def sources_to_block(
     """The addresses and devices whose declines in the last hour exceed the limit (H6)."""
     counted = zip(
         browser.source_hashes,
-        (recent_declines.address_decline_count, recent_declines.device_decline_count),
+        (recent_declines.ip_address_decline_count, recent_declines.device_decline_count),
         strict=False,
     )
-    return [source for source, declines in counted if declines >= limits.source_attempts_per_hour]
+    return [source for source, declines in counted if declines >= limits.source_card_attempts_per_hour]
 
 
 def is_under_attack(recent_declines: RecentDeclines, limits: CardTestingLimits) -> bool:
     """Whether a partner's declines in ten minutes indicate card testing (H7)."""
     return (
-        limits.may_require_code
+        limits.may_require_email_code
         and recent_declines.partner_decline_count > _ALERT_DECLINES
         and recent_declines.partner_decline_count > recent_declines.partner_attempt_count * _ALERT_SHARE
     )
@@ -324,7 +326,7 @@ def _budget_exceeded(seen: SourceHistory, limits: CardTestingLimits, at: datetim
     """The wait until the oldest decline expires or the oldest open payment is cancelled, whichever is first."""
     waits = [RateLimited(seen.decline_times[0] + HOUR, RateLimitReason.DECLINED)] if seen.decline_times else []
     if seen.open_attempt_count:
-        ends = (seen.oldest_open_payment_at or at) + limits.payment_lifetime
+        ends = (seen.oldest_open_payment_at or at) + limits.open_payment_lifetime
         # An overdue payment is still open: it is being cancelled, or its bank is processing it.
         waits.append(RateLimited(max(ends, at + MINUTE), RateLimitReason.CROWDED))
     return min(waits, key=lambda wait: wait.until)

@@ -19,7 +19,9 @@ _SOON: Final = MailRetryPolicy(timedelta(seconds=20), timedelta(seconds=20), Non
 """The donor is waiting, and the code expires after ten minutes."""
 
 tasks: Final = TaskRegistry()
-tasks.add_periodic_job("card_testing.delete_old", service.next_deletion_at, service.delete_expired_records)
+tasks.add_periodic_job(
+    "card_testing.delete_old", service.next_expired_record_deletion_at, service.delete_expired_records
+)
 
 
 async def compose_verification_code_email(
@@ -29,10 +31,10 @@ async def compose_verification_code_email(
     if (found := await service.find_valid_email_code_and_recipient(tx, job.details.code)) is None:
         return None
     sent, recipient = found
-    session = await sessions.get_for_page(tx, sent.code.session_id)
+    session = await sessions.get_for_hosted_page(tx, sent.code.session_id)
     facts = {
-        "organisation": (await hosted_page.load_nonprofit_profile(tx, session)).name,
-        "code": service.compute_email_code(tx, sent.code.id),
+        "organisation": (await hosted_page.load_nonprofit_profile_of_session(tx, session)).name,
+        "code": service.derive_email_code_digits(tx, sent.code.id),
     }
     return Email(recipient, f"code:{sent.code.id}", facts, session.language, sent.partner_id)
 

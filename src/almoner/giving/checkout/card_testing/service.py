@@ -62,7 +62,7 @@ async def check_velocity(
     Payments from the same address or device wait here until this transaction ends.
     """
     await store.lock_sources(tx, browser.source_hashes)
-    most = (limits.address_payments_per_hour, limits.device_payments_per_day)
+    most = (limits.ip_address_payments_per_hour, limits.device_payments_per_day)
     found = await store.load_velocity_state_and_code(tx, partner, session_id, browser, _email_hash(tx, email), most)
     return AllowedPayment(domain.max_card_attempts(found.state, limits, tx.real_now), found.email_code_id)
 
@@ -141,7 +141,7 @@ async def check_email_code(tx: Tx, session_id: UUID, email: str, entered_code: s
     code = await store.find_current_email_code_for_update(tx, session_id)
     if code is None or code.email != _email_hash(tx, email):
         return EmailCodeCheckResult.OVER
-    answer = code.check_entered_code(entered_code, compute_email_code(tx, code.id), tx.real_now)
+    answer = code.check_entered_code(entered_code, derive_email_code_digits(tx, code.id), tx.real_now)
     if answer in (EmailCodeCheckResult.RIGHT, EmailCodeCheckResult.WRONG):
         await store.record_email_code_attempt(tx, code.id, is_correct=answer is EmailCodeCheckResult.RIGHT)
     return answer
@@ -155,13 +155,13 @@ async def find_valid_email_code_and_recipient(tx: Tx, code_id: UUID) -> tuple[Pa
     return sent, tx.vault.decrypt(sent.code.recipient, context=_CONTEXT, associated_data=code_id.bytes).decode()
 
 
-def compute_email_code(tx: Tx, code_id: UUID) -> str:
+def derive_email_code_digits(tx: Tx, code_id: UUID) -> str:
     """The six digits of a code, derived from the master key and not stored."""
-    number = int.from_bytes(tx.vault.keyed_hash("gift-code", code_id.bytes)[:8])
+    number = int.from_bytes(tx.vault.compute_keyed_hash("gift-code", code_id.bytes)[:8])
     return f"{number % 10**CODE_DIGITS:0{CODE_DIGITS}}"
 
 
-async def next_deletion_at(tx: Tx) -> datetime | None:
+async def next_expired_record_deletion_at(tx: Tx) -> datetime | None:
     """When the next records are a day old and due for deletion."""
     oldest = await store.find_oldest_card_testing_record_at(tx)
     return tx.now if oldest is not None and oldest <= tx.real_now - DAY else None

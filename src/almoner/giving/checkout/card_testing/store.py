@@ -234,7 +234,7 @@ class EmailCodeSendTimes(NamedTuple):
     to_email: list[datetime]
 
 
-async def load_email_code_send_times(tx: Tx, address_hash: bytes, email_hash: bytes) -> EmailCodeSendTimes:
+async def load_email_code_send_times(tx: Tx, ip_address_hash: bytes, email_hash: bytes) -> EmailCodeSendTimes:
     """When codes were sent in the last hour for an IP address, and to an email address."""
     row = await tx.fetchrow(
         """
@@ -243,7 +243,7 @@ async def load_email_code_send_times(tx: Tx, address_hash: bytes, email_hash: by
                (select array_agg(sent_at order by sent_at) from donation_email_code where email_hash = $2
                and sent_at > $3) as theirs
         """,
-        address_hash,
+        ip_address_hash,
         email_hash,
         tx.real_now - HOUR,
     )
@@ -251,7 +251,7 @@ async def load_email_code_send_times(tx: Tx, address_hash: bytes, email_hash: by
     return EmailCodeSendTimes(list(row["ours"] or ()), list(row["theirs"] or ()))
 
 
-async def insert_email_code(tx: Tx, code: EmailCode, address_hash: bytes) -> None:
+async def insert_email_code(tx: Tx, code: EmailCode, ip_address_hash: bytes) -> None:
     """Store a code to send; only the newest code of a session is valid."""
     await tx.execute(
         """
@@ -262,7 +262,7 @@ async def insert_email_code(tx: Tx, code: EmailCode, address_hash: bytes) -> Non
         """,
         code.id,
         code.session_id,
-        address_hash,
+        ip_address_hash,
         code.email,
         code.recipient,
         tx.real_now,

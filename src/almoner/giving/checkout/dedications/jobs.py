@@ -19,7 +19,7 @@ from almoner.platform.outbound.mailing import RETRY_FOR_HOURS
 from almoner.platform.pages import formats
 
 tasks: Final = TaskRegistry()
-tasks.add_periodic_job("dedications.delete_old", service.next_deletion_at, service.delete_old_recipients)
+tasks.add_periodic_job("dedications.delete_old", service.next_recipient_deletion_at, service.delete_old_recipients)
 
 
 async def compose_dedication_email(

@@ -42,14 +42,16 @@ async def enqueue_dedication_email(tx: Tx, partner: Partner, donation_id: UUID) 
     """Enqueue the email for a paid donation, unless the recipient has reached the limit."""
     if (email := await store.find(tx, partner, donation_id)) is None:
         return
-    email_id = await requested_emails.record_email_request(tx, partner, "dedication", email.recipient_email)
+    email_id = await requested_emails.record_email_request_within_limit(
+        tx, partner, "dedication", email.recipient_email
+    )
     if email_id is None:
         await store.delete(tx, partner, donation_id)
     else:
         await SEND.enqueue(tx, SendDedicationEmailJob(email_id, partner.id, donation_id), unique_key=str(donation_id))
 
 
-async def next_deletion_at(tx: Tx) -> datetime | None:
+async def next_recipient_deletion_at(tx: Tx) -> datetime | None:
     """When the next stored recipient is deleted."""
     oldest = await store.find_oldest_dedication_email_at(tx)
     return None if oldest is None else oldest + domain.KEPT_FOR

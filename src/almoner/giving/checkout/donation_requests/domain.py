@@ -109,7 +109,7 @@ class FilledRequest(NamedTuple):
     """A request after due donations were added, if any were, and whether more are left to add."""
 
     request: DonationRequest | None
-    has_more_donations: bool
+    has_more_donations_to_add: bool
 
 
 def period_start_of(period: Period, now: datetime) -> datetime:
@@ -163,7 +163,7 @@ def payment_reference(request_id: UUID) -> str:
     return f"ALM-{end[:5]}-{end[5:]}"
 
 
-def applied_amount_minor(request: DonationRequest, money: Money) -> int:
+def amount_to_apply_minor(request: DonationRequest, money: Money) -> int:
     """The part of a transfer that is applied to the request: at most its unpaid amount."""
     return min(money.minor, request.outstanding_minor) if money.currency == request.money.currency else 0
 

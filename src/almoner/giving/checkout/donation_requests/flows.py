@@ -59,7 +59,7 @@ async def run_invoicing(db: Database, on_finished: OnFinished | None = None) -> 
 
 
 async def invoice_partner(
-    db: Database, partner_currency: PartnerCurrency, *, immediately: bool = False
+    db: Database, partner_currency: PartnerCurrency, *, end_period_now: bool = False
 ) -> list[DonationRequest]:
     """Invoice one partner's donations of a currency in one or more requests.
 
@@ -70,10 +70,10 @@ async def invoice_partner(
     while more:
         try:
             async with db.write() as tx:
-                filled = await service.add_due_donations_to_request(tx, partner_currency, immediately=immediately)
+                filled = await service.add_due_donations_to_request(tx, partner_currency, end_period_now=end_period_now)
         except NothingToInvoice:
             break
-        more = filled.has_more_donations
+        more = filled.has_more_donations_to_add
         if filled.request is not None and not filled.request.is_adding_donations:
             finished.append(filled.request)
     return finished

@@ -82,12 +82,12 @@ async def list_partner_currencies_to_invoice(tx: Tx) -> list[PartnerCurrency]:
 
 
 async def add_due_donations_to_request(
-    tx: Tx, partner_currency: PartnerCurrency, *, immediately: bool = False, limit: int = BATCH
+    tx: Tx, partner_currency: PartnerCurrency, *, end_period_now: bool = False, limit: int = BATCH
 ) -> FilledRequest:
     """Add due donations to the open request.
 
     A request is full if the next donation would exceed the maximum amount; that one goes into the next request. None
-    while the total is below the partner's minimum. ``immediately``: the period ends now, and any amount is invoiced.
+    while the total is below the partner's minimum. ``end_period_now``: the period ends now, and any amount is invoiced.
     Raises NothingToInvoice; the transaction must then be rolled back.
     """
     partner = Partner(partner_currency.partner_id)
@@ -96,19 +96,19 @@ async def add_due_donations_to_request(
     if locked is None:
         ends = (
             tx.now + timedelta(milliseconds=1)
-            if immediately
+            if end_period_now
             else domain.period_start_of(account.request_interval, tx.now)
         )
         waiting = await donations.sum_uninvoiced_donations(tx, partner, partner_currency.currency, ends)
         if not waiting or (
-            not immediately and waiting < domain.minimum_request_amount_minor(account, partner_currency.currency)
+            not end_period_now and waiting < domain.minimum_request_amount_minor(account, partner_currency.currency)
         ):
-            return FilledRequest(None, has_more_donations=False)
+            return FilledRequest(None, has_more_donations_to_add=False)
         await store.insert(
             tx, partner, domain.new_request(tx.new_id(), partner_currency, ends, account.request_due_days, tx.now)
         )
         if (locked := await store.lock_request_being_filled(tx, partner, partner_currency.currency)) is None:
-            return FilledRequest(None, has_more_donations=True)  # another run has just finished it
+            return FilledRequest(None, has_more_donations_to_add=True)  # another run has just finished it
     room = MAX_MINOR - locked.money.minor
     added = await donations.add_donations_to_request(
         tx, partner, partner_currency.currency, locked.cutoff_at, locked.id, limit, room
@@ -162,7 +162,7 @@ async def receive_payment(
     locked = await _lock(tx, scope, request_id)
     if locked.is_adding_donations:
         raise DonationRequestError("donations are still being added to the request: try again in a moment")
-    applied = domain.applied_amount_minor(locked, money)
+    applied = domain.amount_to_apply_minor(locked, money)
     over = Money(money.minor - applied, money.currency)
     status: RequestPaymentStatus = "held" if over else "booked"
     created = DonationRequestPayment(
@@ -211,7 +211,7 @@ async def _allocate(tx: Tx, donation_request: DonationRequest) -> list[LedgerTra
         tx,
         donation_request,
         donation_request.allocated_minor + covered,
-        allocation_continues=count == _ALLOCATION_BATCH,
+        is_allocation_pending=count == _ALLOCATION_BATCH,
     )
     return [
         move
@@ -259,7 +259,7 @@ async def apply_overpayment_to_other_request(
     if target.is_adding_donations:
         raise DonationRequestError("donations are still being added to the request: try again in a moment")
     over = Money(locked.overpaid_minor, locked.money.currency)
-    if not (applied := domain.applied_amount_minor(target, over)):
+    if not (applied := domain.amount_to_apply_minor(target, over)):
         raise DonationRequestError("the request has no open amount in this currency")
     status: RequestPaymentStatus = "booked" if applied == over.minor else "held"
     part = DonationRequestPayment(

@@ -208,14 +208,14 @@ async def record_paid_amount(
 
 
 async def record_allocation(
-    tx: Tx, donation_request: DonationRequest, allocated_minor: int, *, allocation_continues: bool
+    tx: Tx, donation_request: DonationRequest, allocated_minor: int, *, is_allocation_pending: bool
 ) -> None:
     """Record how much of a locked request's money was allocated to donations."""
     await tx.execute(
         "update donation_request set allocated_minor = $2, allocating = $3 where id = $1",
         donation_request.id,
         allocated_minor,
-        allocation_continues,
+        is_allocation_pending,
     )
 
 

@@ -62,7 +62,7 @@ async def create(tx: Tx, partner: Partner, request: DirectDonationRequest) -> Do
         gift_aid_id=await _gift_aid_for(tx, account, organisation, request.money.currency, named, user_id, tx.now),
     )
     await store.insert(tx, partner, created)
-    await service.emit_event(tx, domain.CREATED, created)
+    await service.emit_donation_event(tx, domain.CREATED, created)
     await verifications.apply_test_value(tx, partner, request.organisation_id or "")
     return created
 
@@ -90,7 +90,7 @@ async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation:
     domain.ensure_cancellable(await service.get_for_update(tx, partner, donation_id))
     cancelled = await store.cancel(tx, partner, donation_id)
     assert cancelled is not None, "judged under the donation's lock"
-    await service.emit_event(tx, domain.CANCELLED, cancelled)
+    await service.emit_donation_event(tx, domain.CANCELLED, cancelled)
     return cancelled
 
 

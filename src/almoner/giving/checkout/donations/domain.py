@@ -247,7 +247,7 @@ class DisbursementBatch:
     currency: str
 
 
-class AddedDonations(NamedTuple):
+class DonationsAddedToDisbursement(NamedTuple):
     """The number of donations that were added to a disbursement, and their total in minor units."""
 
     donation_count: int
@@ -345,7 +345,7 @@ def unallocated_reason_of(
         return UnallocatedReason.PAID_TWICE
     if donation.status != "REQUESTED_PAYMENT":
         return UnallocatedReason.DONATION_CANCELLED
-    if session is not None and now >= session.grace_ends_at() and donation.transfer_confirmed_at is None:
+    if session is not None and now >= session.late_payments_accepted_until() and donation.transfer_confirmed_at is None:
         return UnallocatedReason.SESSION_OVER
     return payment_mismatch_reason(donation.money, reference, provider_payment)
 

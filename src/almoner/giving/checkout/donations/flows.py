@@ -82,7 +82,7 @@ class _PaymentFlow:
         self._provider = context.provider
         self._figures = context.limits
 
-    async def make_call(self, ask: ProviderCall) -> ProviderPayment:
+    async def call_external_service(self, ask: ProviderCall) -> ProviderPayment:
         """Call the provider. Raises ProviderUnavailable; safe to repeat."""
         try:
             return await ask.send()
@@ -213,7 +213,7 @@ class _StartPayment(_PaymentFlow):
         self._browser = browser
         self._ended: UUID | None = None
 
-    async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[SessionDonation]:
+    async def prepare_call(self, tx: Tx) -> ProviderCall | FlowDone[SessionDonation]:
         """Create the donation and its attempt; returns the next call, until there is a payment page."""
         session = await sessions.get_for_update(tx, self._session_id)
         donation = await service.find_uncancelled_by_session(tx, session.id)
@@ -222,7 +222,7 @@ class _StartPayment(_PaymentFlow):
             return await self._attempt(tx, session)
         if not payment.is_payable or donation.transfer_confirmed_at is not None:
             return FlowDone(domain.session_donation_of(donation, payment))
-        if tx.now >= session.grace_ends_at():
+        if tx.now >= session.late_payments_accepted_until():
             raise SessionExpired
         if payment.provider_payment_id is None:
             return await self.create(tx, payment, donation)
@@ -259,12 +259,12 @@ class _StartPayment(_PaymentFlow):
         organisation = await organisations.get(tx, partner, donation.organisation_id)
         taken = tuple(code for code in organisation.donation_currencies if code in self._provider.currencies)
         domain.ensure_organisation_receives_currency(donation.money.currency, taken)
-        language, due, code = session.language or _DEFAULT_LANGUAGE, session.grace_ends_at(), None
+        language, due, code = session.language or _DEFAULT_LANGUAGE, session.late_payments_accepted_until(), None
         if self._browser is not None:
             admitted, code = await card_testing.check_velocity(
                 tx, self._figures, partner, session.id, self._browser, self._gift.email
             )
-            allowed, due = min(allowed, admitted), min(due, tx.now + self._figures.payment_lifetime)
+            allowed, due = min(allowed, admitted), min(due, tx.now + self._figures.open_payment_lifetime)
         payment = await payments.create_payment_attempt(
             tx, self._provider.name, donation.id, donation.money, organisation.effective_display_name, language, allowed
         )
@@ -294,7 +294,7 @@ class _StartPayment(_PaymentFlow):
         return FlowDone(domain.session_donation_of(donation, await payments.start_bank_transfer(tx, started, page)))
 
     async def record_result(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
-        """Apply the response, and continue with ``prepare``."""
+        """Apply the response, and continue with ``prepare_call``."""
         await self.apply_answer(tx, provider_payment)
 
 
@@ -307,7 +307,7 @@ class _RefreshPayment(_PaymentFlow):
         self._payment_id = payment_id
         self._newest_asked = False
 
-    async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[SessionDonation]:
+    async def prepare_call(self, tx: Tx) -> ProviderCall | FlowDone[SessionDonation]:
         """The call that fetches an attempt which may be paid: the donor's, even if we ended it, then the newest."""
         known, newest = await service.load_session_donation_and_payment(tx, self._session_id)
         if self._payment_id is not None and newest is not None and newest.status not in SETTLED_STATUSES:
@@ -343,7 +343,7 @@ class _HandleWebhook(_PaymentFlow):
         super().__init__(context)
         self._event = event
 
-    async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[None]:
+    async def prepare_call(self, tx: Tx) -> ProviderCall | FlowDone[None]:
         """The call that fetches the webhook's payment, unless the webhook was handled before."""
         if await payments.is_provider_event_recorded(tx, self._provider.name, self._event):
             return FlowDone(None)
@@ -364,7 +364,7 @@ class _CancelPayment(_PaymentFlow):
         self._payment_id = payment_id
         self._asked = False
 
-    async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[bool]:
+    async def prepare_call(self, tx: Tx) -> ProviderCall | FlowDone[bool]:
         """The call that cancels an open attempt; first one that finds its provider ID if that response was lost."""
         payment = await payments.find(tx, self._payment_id)
         if payment is None or not payment.is_payable:
@@ -380,7 +380,7 @@ class _CancelPayment(_PaymentFlow):
         return self.cancel(payment, payment.provider_payment_id)
 
     async def record_result(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
-        """Apply the response, and continue with ``prepare``."""
+        """Apply the response, and continue with ``prepare_call``."""
         await self.apply_answer(tx, provider_payment)
 
 
@@ -391,7 +391,7 @@ class _PaySubscriptionDonation(_PaymentFlow):
         super().__init__(context)
         self._donation_id = donation_id
 
-    async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[str | None]:
+    async def prepare_call(self, tx: Tx) -> ProviderCall | FlowDone[str | None]:
         """Create or reuse an attempt; returns the provider's page, None if nothing can be paid."""
         origin = await service.get_donation_origin(tx, self._donation_id)
         if origin.charged_subscription_id is None:
@@ -409,15 +409,15 @@ class _PaySubscriptionDonation(_PaymentFlow):
         organisation = await organisations.get(tx, partner, donation.organisation_id)
         if donation.money.currency not in organisation.donation_currencies:
             return FlowDone(None)
-        donation = await service.apply_subscription_amount(tx, donation, subscription)
+        donation = await service.lower_donation_to_subscription_amount(tx, donation, subscription)
         payment = await payments.create_payment_attempt(
             tx, self._provider.name, donation.id, donation.money, payment.description, payment.language, MAX_TRIES
         )
-        await service.enqueue_payment_cancellation(tx, payment, tx.now + self._figures.payment_lifetime)
+        await service.enqueue_payment_cancellation(tx, payment, tx.now + self._figures.open_payment_lifetime)
         return await self.create(tx, payment, donation)
 
     async def record_result(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
-        """Apply the response, and continue with ``prepare``."""
+        """Apply the response, and continue with ``prepare_call``."""
         await self.apply_answer(tx, provider_payment)
 
 
@@ -428,7 +428,7 @@ class _FinishPayment(_PaymentFlow):
         super().__init__(context)
         self._payment_id = payment_id
 
-    async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[None]:
+    async def prepare_call(self, tx: Tx) -> ProviderCall | FlowDone[None]:
         """The call that creates the page again, or fetches the payment."""
         payment = await payments.find(tx, self._payment_id)
         if payment is None or not payment.is_payable or payment.provider == BANK_TRANSFER:
@@ -477,7 +477,7 @@ async def start_payment(
     ``browser``: the donor's; the card testing limits may raise RateLimited or EmailCodeRequired. None skips them, as in
     simulations.
     """
-    return await leases.run_leased_flow(
+    return await leases.run_leased_external_call_flow(
         context.db, _StartPayment(context, session_id, details, browser, context.provider.name)
     )
 
@@ -487,19 +487,21 @@ async def create_due_donation_payment_url(context: PaymentContext, donation_id: 
 
     Raises NotFound, AccountPaused, ProviderUnavailable.
     """
-    return await leases.run_leased_flow(context.db, _PaySubscriptionDonation(context, donation_id))
+    return await leases.run_leased_external_call_flow(context.db, _PaySubscriptionDonation(context, donation_id))
 
 
-async def refresh_payment(context: PaymentContext, payment_id: UUID) -> None:
+async def refresh_due_donation_payment(context: PaymentContext, payment_id: UUID) -> None:
     """Refresh the payment of a donor who returns from paying an open date. Raises ProviderUnavailable."""
-    await leases.run_leased_flow(context.db, _FinishPayment(context, payment_id))
+    await leases.run_leased_external_call_flow(context.db, _FinishPayment(context, payment_id))
 
 
 async def start_bank_transfer(
     context: PaymentContext, session_id: UUID, details: DonationDetails, browser: BrowserFingerprint | None = None
 ) -> SessionDonation:
     """Create the session's donation to be paid by bank transfer; ``url`` is the page with the details."""
-    return await leases.run_leased_flow(context.db, _StartPayment(context, session_id, details, browser, BANK_TRANSFER))
+    return await leases.run_leased_external_call_flow(
+        context.db, _StartPayment(context, session_id, details, browser, BANK_TRANSFER)
+    )
 
 
 async def handle_donor_return(
@@ -511,7 +513,7 @@ async def handle_donor_return(
 
     Raises ProviderUnavailable: ``donations.service.load_session_donation`` then returns the last known state.
     """
-    return await leases.run_leased_flow(context.db, _RefreshPayment(context, session_id, payment_id))
+    return await leases.run_leased_external_call_flow(context.db, _RefreshPayment(context, session_id, payment_id))
 
 
 async def handle_provider_webhook(context: PaymentContext, event: ProviderEvent) -> bool:
@@ -520,7 +522,7 @@ async def handle_provider_webhook(context: PaymentContext, event: ProviderEvent)
     Raises WebhookRefused, ProviderUnavailable.
     """
     try:
-        await leases.run_leased_flow(context.db, _HandleWebhook(context, event))
+        await leases.run_leased_external_call_flow(context.db, _HandleWebhook(context, event))
     except ProviderUnavailable as error:
         if isinstance(error.__cause__, PaymentNotRecognised):
             return False
@@ -532,15 +534,15 @@ async def handle_provider_webhook(context: PaymentContext, event: ProviderEvent)
 
 async def cancel_payment(context: PaymentContext, payment_id: UUID) -> bool:
     """Cancel a payment attempt at the provider; False if it must be tried again later."""
-    return await leases.run_leased_flow(context.db, _CancelPayment(context, payment_id))
+    return await leases.run_leased_external_call_flow(context.db, _CancelPayment(context, payment_id))
 
 
-async def charge_or_recover_payment(context: PaymentContext, payment_id: UUID) -> None:
+async def charge_or_resume_interrupted_payment(context: PaymentContext, payment_id: UUID) -> None:
     """Charge a saved payment method, or finish a call that a crash left unrecorded.
 
     Raises AccountPaused, ProviderUnavailable.
     """
-    await leases.run_leased_flow(context.db, _FinishPayment(context, payment_id))
+    await leases.run_leased_external_call_flow(context.db, _FinishPayment(context, payment_id))
 
 
 async def refresh_saved_payment_method(context: PaymentContext, provider_method_id: str) -> bool:

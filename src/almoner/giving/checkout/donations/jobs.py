@@ -14,7 +14,7 @@ from almoner.giving.checkout.donations.service import (
     CANCEL_PAYMENT,
     FINISH_PAYMENT,
     CancelPaymentJob,
-    ChargeOrRecoverPaymentJob,
+    ChargeOrResumeInterruptedPaymentJob,
 )
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure, ProviderUnavailable
 from almoner.giving.checkout.payments.ports import PaymentProvider
@@ -93,13 +93,13 @@ async def cancel_payment(
 
 
 @provider_tasks.job(FINISH_PAYMENT)
-async def charge_or_recover_payment(
-    dependencies: JobDependencies, context: JobContext, job: DecodedJob[ChargeOrRecoverPaymentJob]
+async def charge_or_resume_interrupted_payment(
+    dependencies: JobDependencies, context: JobContext, job: DecodedJob[ChargeOrResumeInterruptedPaymentJob]
 ) -> Result:
     """Charge a saved payment method, or finish a call that a crash left unrecorded (I5)."""
     try:
         payment_context = PaymentContext(context.db, dependencies.provider, dependencies.limits)
-        await flows.charge_or_recover_payment(payment_context, job.details.payment)
+        await flows.charge_or_resume_interrupted_payment(payment_context, job.details.payment)
     except AccountPaused:
         return JobRetry(_PAUSE_RETRY, "the partner is paused")
     except ProviderUnavailable as error:
@@ -121,18 +121,22 @@ async def _lost_calls_due_at(tx: Tx) -> datetime | None:
 async def _recover_lost_calls(tx: Tx) -> int:
     lost = await leases.take_over_expired_leases(tx, ALL_PARTNERS, LEASE_KIND, service.BATCH)
     await queue.enqueue_jobs(
-        tx, [FINISH_PAYMENT.build_job(ChargeOrRecoverPaymentJob(payment_id)) for payment_id in lost]
+        tx, [FINISH_PAYMENT.build_job(ChargeOrResumeInterruptedPaymentJob(payment_id)) for payment_id in lost]
     )
     return len(lost)
 
 
-tasks.add_periodic_job("donations.cancel_abandoned", service.next_cancellation_at, service.cancel_abandoned_donations)
-tasks.add_periodic_job("donations.erase_donors", service.next_erasure_at, service.erase_donors_of_cancelled_donations)
+tasks.add_periodic_job(
+    "donations.cancel_abandoned", service.next_unpaid_donation_cancellation_at, service.cancel_abandoned_donations
+)
+tasks.add_periodic_job(
+    "donations.erase_donors", service.next_donor_erasure_at, service.erase_donors_of_cancelled_donations
+)
 tasks.add_periodic_job("donations.recover_calls", _lost_calls_due_at, _recover_lost_calls)
 # Not more often: lists are exact without it, but slow down as the totals become stale.
 tasks.add_periodic_job(
     "donations.refresh_totals",
-    service.next_list_totals_refresh_at,
-    service.refresh_list_totals,
+    service.next_donation_list_counts_refresh_at,
+    service.refresh_donation_list_counts,
     period=timedelta(minutes=1),
 )

@@ -21,13 +21,13 @@ from almoner.platform.jobs.queue import JobKind
 _DEFAULT_LANGUAGE: Final = "en"
 
 
-class ChargeOrRecoverPaymentJob(msgspec.Struct, frozen=True):
+class ChargeOrResumeInterruptedPaymentJob(msgspec.Struct, frozen=True):
     """The payment attempt to finish."""
 
     payment: UUID
 
 
-FINISH_PAYMENT: Final = JobKind("donations.finish_payment", ChargeOrRecoverPaymentJob)
+FINISH_PAYMENT: Final = JobKind("donations.finish_payment", ChargeOrResumeInterruptedPaymentJob)
 
 
 async def create_subscription_donation(tx: Tx, subscription: DonationSubscription, due_on: date) -> Donation:
@@ -60,7 +60,9 @@ async def _covering_declaration(tx: Tx, subscription: DonationSubscription) -> U
     return await gift_aid_declarations.find_covering_declaration_id(tx, partner, subscription.user_id, tx.now)
 
 
-async def apply_subscription_amount(tx: Tx, donation: Donation, subscription: DonationSubscription) -> Donation:
+async def lower_donation_to_subscription_amount(
+    tx: Tx, donation: Donation, subscription: DonationSubscription
+) -> Donation:
     """Lower an unpaid donation to the subscription's current amount; a higher one applies from the next date."""
     if not subscription.money < donation.money:
         return donation
@@ -68,7 +70,9 @@ async def apply_subscription_amount(tx: Tx, donation: Donation, subscription: Do
     return replace(donation, money=subscription.money, cover_minor=subscription.cover_minor)
 
 
-async def charge_off_session(tx: Tx, subscription: DonationSubscription, donation: Donation, description: str) -> None:
+async def enqueue_off_session_charge(
+    tx: Tx, subscription: DonationSubscription, donation: Donation, description: str
+) -> None:
     """Charge a donation to the subscription's payment method, right after the commit."""
     assert subscription.provider is not None, "asked of plans that can be charged"
     payment = await payments.create_payment_attempt(
@@ -81,4 +85,4 @@ async def charge_off_session(tx: Tx, subscription: DonationSubscription, donatio
         1,
         off_session=True,
     )
-    await FINISH_PAYMENT.enqueue(tx, ChargeOrRecoverPaymentJob(payment.id))
+    await FINISH_PAYMENT.enqueue(tx, ChargeOrResumeInterruptedPaymentJob(payment.id))

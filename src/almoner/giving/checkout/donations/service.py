@@ -17,19 +17,23 @@ from almoner.giving.checkout.donations.creation import create_donation as create
 from almoner.giving.checkout.donations.creation import find_or_recreate_donation
 from almoner.giving.checkout.donations.creation import update_donor_details as update_donor_details
 from almoner.giving.checkout.donations.domain import (
-    AddedDonations,
     DisbursementBatch,
     Donation,
     DonationOrigin,
+    DonationsAddedToDisbursement,
     ReceiptDelivery,
     SessionDonation,
 )
 from almoner.giving.checkout.donations.later_donations import FINISH_PAYMENT as FINISH_PAYMENT
-from almoner.giving.checkout.donations.later_donations import ChargeOrRecoverPaymentJob as ChargeOrRecoverPaymentJob
-from almoner.giving.checkout.donations.later_donations import apply_subscription_amount as apply_subscription_amount
-from almoner.giving.checkout.donations.later_donations import charge_off_session as charge_off_session
+from almoner.giving.checkout.donations.later_donations import (
+    ChargeOrResumeInterruptedPaymentJob as ChargeOrResumeInterruptedPaymentJob,
+)
 from almoner.giving.checkout.donations.later_donations import (
     create_subscription_donation as create_subscription_donation,
+)
+from almoner.giving.checkout.donations.later_donations import enqueue_off_session_charge as enqueue_off_session_charge
+from almoner.giving.checkout.donations.later_donations import (
+    lower_donation_to_subscription_amount as lower_donation_to_subscription_amount,
 )
 from almoner.giving.checkout.donations.schemas import DonationResponse as DonationResponse
 from almoner.giving.checkout.donations.store import find_payment_recorded_at as find_payment_recorded_at
@@ -101,19 +105,21 @@ def serialise_for_api(tx: Tx, donation: Donation) -> DonationResponse:
     return schemas.donation_response(tx, donation)
 
 
-async def refresh_list_totals(tx: Tx, limit: int = 10 * BATCH) -> int:
+async def refresh_donation_list_counts(tx: Tx, limit: int = 10 * BATCH) -> int:
     """Update the stored totals that lists count from; returns how many changes there were."""
-    return await store_lists.refresh_list_totals(tx, limit)
+    return await store_lists.refresh_donation_list_counts(tx, limit)
 
 
-async def next_list_totals_refresh_at(tx: Tx) -> datetime | None:
+async def next_donation_list_counts_refresh_at(tx: Tx) -> datetime | None:
     """When list totals need an update: now, or None."""
-    return tx.now if await store_lists.has_stale_totals(tx) else None
+    return tx.now if await store_lists.has_stale_donation_list_counts(tx) else None
 
 
-async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def load_partner_ids_with_donations_by_organisation(
+    tx: Tx, organisation_ids: Sequence[UUID]
+) -> Mapping[UUID, set[UUID]]:
     """The partners with donations to each of these organisations (settled 6)."""
-    return await store.load_partner_ids_by_organisation(tx, organisation_ids)
+    return await store.load_partner_ids_with_donations_by_organisation(tx, organisation_ids)
 
 
 async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: dict[str, str | None] | None) -> Donation:
@@ -253,8 +259,8 @@ async def _apply_payment(
     # A confirmed transfer has already completed the session (settled 5); so has a subscription's first donation.
     if donation.transfer_confirmed_at is None and session is not None:
         await sessions.complete(tx, session, donation.id)
-    await emit_event(tx, domain.PAYMENT_RECEIVED, received)
-    await emit_event(tx, domain.PAYMENT_SUCCESSFUL, received)
+    await emit_donation_event(tx, domain.PAYMENT_RECEIVED, received)
+    await emit_donation_event(tx, domain.PAYMENT_SUCCESSFUL, received)
     await _enqueue_live_cancels(tx, [donation.id])
     if donation.dedication is not None:
         await dedications.enqueue_dedication_email(tx, Partner(donation.partner_id), donation.id)
@@ -274,7 +280,7 @@ async def record_receipt_delivery(tx: Tx, donation_id: UUID, delivery: ReceiptDe
     """Record the result of the receipt email; notify the partner if it is undeliverable."""
     changed = await store.set_receipt_delivery(tx, donation_id, delivery)
     if changed is not None and delivery == "undeliverable":
-        await emit_event(tx, domain.RECEIPT_UNDELIVERABLE, changed)
+        await emit_donation_event(tx, domain.RECEIPT_UNDELIVERABLE, changed)
 
 
 async def correct_receipt_email(tx: Tx, donation_id: UUID, email: str) -> bool:
@@ -341,12 +347,12 @@ async def apply_unallocated_payment(
     payment = await payments.create_payment_attempt(
         tx, source.provider, donation.id, unallocated_payment.money, source.description, source.language, 1
     )
-    await payments.mark_paid(tx, payment)
+    await payments.mark_paid_by_earlier_transfer(tx, payment)
     if (received := await store.mark_received(tx, donation.id, payment.id)) is None:
         raise domain.InvalidState(f"the donation is {donation.status}: it was paid otherwise")
     await sessions.complete_session_or_replace_donation(tx, session, donation.id)
-    await emit_event(tx, domain.PAYMENT_RECEIVED, received)
-    await emit_event(tx, domain.PAYMENT_SUCCESSFUL, received)
+    await emit_donation_event(tx, domain.PAYMENT_RECEIVED, received)
+    await emit_donation_event(tx, domain.PAYMENT_SUCCESSFUL, received)
     await mark_donations_settled(tx, {received.id: unallocated_payment.money})
     await suspense.apply_to_donation(tx, unallocated_payment, payment, received.organisation_id, note, decided_by)
     return received
@@ -372,7 +378,7 @@ async def cancel_abandoned_donations(tx: Tx, limit: int = BATCH) -> int:
 async def cancel_subscription_donation(tx: Tx, donation_id: UUID) -> None:
     """Cancel the unpaid donation of a due date that has passed; its subscription is locked."""
     if (cancelled := await store.cancel_unpaid_donation(tx, donation_id)) is not None:
-        await emit_event(tx, domain.CANCELLED, cancelled)
+        await emit_donation_event(tx, domain.CANCELLED, cancelled)
         await _enqueue_live_cancels(tx, [donation_id])
 
 
@@ -381,7 +387,7 @@ async def has_payment_in_progress(tx: Tx, donation_id: UUID) -> bool:
     return bool(await payments.list_payable_payment_ids(tx, [donation_id]))
 
 
-async def next_cancellation_at(tx: Tx) -> datetime | None:
+async def next_unpaid_donation_cancellation_at(tx: Tx) -> datetime | None:
     """When the next unpaid donation is due to be cancelled."""
     unpaid, awaited = await store.find_oldest_unpaid_and_awaiting_transfer_times(tx)
     due = (unpaid and unpaid + domain.ABANDONED_AFTER, awaited and awaited + TRANSFER_LIFETIME)
@@ -396,7 +402,7 @@ async def erase_donors_of_cancelled_donations(tx: Tx, limit: int = BATCH) -> int
     return count
 
 
-async def next_erasure_at(tx: Tx) -> datetime | None:
+async def next_donor_erasure_at(tx: Tx) -> datetime | None:
     """When the next donor is due to be erased."""
     oldest = await store.find_oldest_cancellation_with_donor_data_at(tx)
     return None if oldest is None else oldest + domain.ERASED_AFTER
@@ -452,7 +458,7 @@ async def is_next_undisbursed_donation_within_limit(tx: Tx, batch: DisbursementB
 
 async def add_donations_to_disbursement(
     tx: Tx, batch: DisbursementBatch, disbursement_id: UUID, limit: int, max_total_minor: int
-) -> AddedDonations:
+) -> DonationsAddedToDisbursement:
     """Add up to ``limit`` settled donations, of at most ``max_total_minor``, to a locked disbursement."""
     partner = Partner(batch.partner_id)
     return await store_money.add_donations_to_disbursement(tx, partner, batch, disbursement_id, limit, max_total_minor)
@@ -487,7 +493,7 @@ async def reassign_donation(tx: Tx, donation: Donation, organisation_id: UUID) -
     given = await store_money.reassign_donation(tx, donation.id, organisation_id)
     if given is None:
         raise domain.InvalidState("only a donation that was received and is in no disbursement can be reassigned")
-    await emit_event(tx, domain.REASSIGNED, given)
+    await emit_donation_event(tx, domain.REASSIGNED, given)
     return given
 
 
@@ -501,7 +507,7 @@ async def cancel_gift_aid_declaration(tx: Tx, declaration_id: UUID, cancelled_fr
     return cancelled
 
 
-class AddedToRequest(NamedTuple):
+class DonationsAddedToRequest(NamedTuple):
     """The donations that were added to a donation request, and whether it can take no more."""
 
     donation_count: int
@@ -511,7 +517,7 @@ class AddedToRequest(NamedTuple):
 
 async def add_donations_to_request(
     tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, max_total_minor: int
-) -> AddedToRequest:
+) -> DonationsAddedToRequest:
     """Add direct donations to a locked donation request."""
     requested = await store_requests.add_donations_to_request(
         tx, partner, currency, cutoff_at, request_id, limit, max_total_minor
@@ -519,7 +525,7 @@ async def add_donations_to_request(
     added = requested.donations
     await _emit_all(tx, domain.PAYMENT_REQUESTED, added)
     total = Money(sum(one.money.minor for one in added), currency)
-    return AddedToRequest(len(added), total, requested.is_request_full)
+    return DonationsAddedToRequest(len(added), total, requested.is_request_full)
 
 
 async def mark_direct_donations_received(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
@@ -537,6 +543,6 @@ async def _emit_all(tx: Tx, event_type: str, reported: Sequence[Donation]) -> No
         await outbox.emit_events(tx, event_type, [(one.partner_id, serialise_for_api(tx, one)) for one in reported])
 
 
-async def emit_event(tx: Tx, event_type: str, donation: Donation) -> None:
+async def emit_donation_event(tx: Tx, event_type: str, donation: Donation) -> None:
     """Emit an event with the donation's current record."""
     await outbox.emit_event(tx, donation.partner_id, event_type, serialise_for_api(tx, donation))

@@ -432,7 +432,9 @@ async def find_oldest_cancellation_with_donor_data_at(tx: Tx) -> datetime | None
 
 
 @across_partners("followers")
-async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def load_partner_ids_with_donations_by_organisation(
+    tx: Tx, organisation_ids: Sequence[UUID]
+) -> dict[UUID, set[UUID]]:
     """The partners with a donation, cancelled or not, to each of these organisations."""
     rows = await tx.fetch(
         "select distinct organisation_id, partner_id from donation where organisation_id = any($1::uuid[])",

@@ -106,7 +106,7 @@ async def _page_of_few(
         if (value := getattr(filters, name)) is not None
     )
     where = " and ".join(conditions)
-    comparison, order = ("<", "desc") if page.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page.fetches_descending else (">", "asc")
     after = f"id {comparison} {put(page.after_id)}::uuid" if page.after_id is not None else "true"
     rows = await tx.fetch(
         f"""
@@ -129,7 +129,7 @@ async def _filtered_page(
     mine = put(partner.id)
     total = _tally_query(put, mine, filters) if given.keys() <= _TALLIED else _count_query(put, mine, given)
     drift = f"with drift as materialized ({_DRIFT.format(mine)})" if given.keys() & {"start", "end"} else ""
-    order = "desc" if page.reads_descending else "asc"
+    order = "desc" if page.fetches_descending else "asc"
     rows = await tx.fetch(
         f"""
         {drift} select {COLUMNS}, total from ({total}) counted
@@ -160,20 +160,20 @@ def _walk(put: _Arguments, mine: str, page: RequestedPage, given: Mapping[str, o
     if len(walks) == 1:
         return walks[0]
     together = " union all ".join(f"({walk})" for walk in walks)
-    order = "desc" if page.reads_descending else "asc"
+    order = "desc" if page.fetches_descending else "asc"
     return f"select id from ({together}) walked order by id {order} limit {page.fetch_limit}"
 
 
 def _range_query(put: _Arguments, mine: str, page: RequestedPage, given: Mapping[str, object]) -> str:
     """The filters as a range of the one index with the right order."""
     low, high = _bounds(put, given)
-    if page.after_id is not None and page.reads_descending:
+    if page.after_id is not None and page.fetches_descending:
         high = f"least({high}, {put(page.after_id)}::uuid)"
     elif page.after_id is not None:
         low = f"greatest({low}, {put(page.after_id)}::uuid)"
     keys = _keys(given)
     values = [mine if key == "partner_id" else put(given[key]) for key in keys]
-    columns, order = (*keys, "id"), "desc" if page.reads_descending else "asc"
+    columns, order = (*keys, "id"), "desc" if page.fetches_descending else "asc"
     ranged = [
         f"({', '.join(columns)}) > ({', '.join([*values, low])})",
         f"({', '.join(columns)}) < ({', '.join([*values, high])})",
@@ -299,13 +299,13 @@ select count(*) from taken
 """
 
 
-async def refresh_list_totals(tx: Tx, limit: int) -> int:
+async def refresh_donation_list_counts(tx: Tx, limit: int) -> int:
     """Apply changes to the list totals; returns how many rows. Only one caller at a time."""
     return int(await tx.fetchval(REFRESH_TOTALS, limit))
 
 
 @across_partners("sweep")
-async def has_stale_totals(tx: Tx) -> bool:
+async def has_stale_donation_list_counts(tx: Tx) -> bool:
     """Whether there are changes that the list totals do not include."""
     return bool(await tx.fetchval("select exists (select from donation_tally_change)"))
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.checkout.donations.domain import AddedDonations, DisbursementBatch, Donation
+from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation, DonationsAddedToDisbursement
 from almoner.giving.checkout.donations.store import BASE_COLUMNS, COLUMNS, DONOR_SHOWN_COLUMN, donation_from_row
 from almoner.kit.money import Money
 from almoner.platform.database.across_partners import across_partners
@@ -104,7 +104,7 @@ select count(*)::int as donations, coalesce(sum(minor), 0)::bigint as minor from
 
 async def add_donations_to_disbursement(
     tx: Tx, partner: Partner, batch: DisbursementBatch, disbursement_id: UUID, limit: int, max_total_minor: int
-) -> AddedDonations:
+) -> DonationsAddedToDisbursement:
     """Add the oldest settled donations, up to ``limit`` and ``max_total_minor``, to a disbursement.
 
     The disbursement is locked. Donations that another transaction has locked are skipped.
@@ -118,7 +118,7 @@ async def add_donations_to_disbursement(
         limit,
         max_total_minor,
     )
-    return AddedDonations(row["donations"], row["minor"]) if row else AddedDonations(0, 0)
+    return DonationsAddedToDisbursement(row["donations"], row["minor"]) if row else DonationsAddedToDisbursement(0, 0)
 
 
 @across_partners("held")

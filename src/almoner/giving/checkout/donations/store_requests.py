@@ -73,7 +73,7 @@ select asked.*, seen.donations from (select count(*)::int as donations from olde
 """
 
 
-class RequestedDonations(NamedTuple):
+class NewRequestDonations(NamedTuple):
     """The donations that were added to a request, and whether the next one would exceed the request's maximum."""
 
     donations: list[Donation]
@@ -82,11 +82,11 @@ class RequestedDonations(NamedTuple):
 
 async def add_donations_to_request(
     tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, max_total_minor: int
-) -> RequestedDonations:
+) -> NewRequestDonations:
     """Add the oldest donations to a donation request that the caller has locked, up to ``max_total_minor``."""
     rows = await tx.fetch(_ADD_TO_REQUEST, partner.id, currency, cutoff_at, request_id, limit, tx.now, max_total_minor)
     asked = sorted((donation_from_row(row) for row in rows if row["id"] is not None), key=lambda donation: donation.id)
-    return RequestedDonations(asked, len(asked) < rows[0]["donations"])
+    return NewRequestDonations(asked, len(asked) < rows[0]["donations"])
 
 
 _LOCK_UNPAID: Final = """

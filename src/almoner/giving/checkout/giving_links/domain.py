@@ -95,7 +95,7 @@ class GivingLinkRecipient:
     can_receive_donations: bool
     currencies: tuple[str, ...]
     has_opted_out: bool
-    has_open_flag: bool
+    has_open_verification_flag: bool
 
     @property
     def ineligibility_reason(self) -> str | None:
@@ -104,7 +104,7 @@ class GivingLinkRecipient:
             return "cannot accept donations: they go to nonprofits that their register lists as active"
         if self.has_opted_out:
             return "does not want donations by giving links"
-        return "is under review and cannot be given to by giving links now" if self.has_open_flag else None
+        return "is under review and cannot be given to by giving links now" if self.has_open_verification_flag else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ async def list_page(
     tx: Tx, partner: Partner, page_: RequestedPage, *, active: bool | None
 ) -> tuple[list[GivingLink], int]:
     """One page of the partner's links in reading order, and the total, from one snapshot."""
-    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page_.fetches_descending else (">", "asc")
     rows = await tx.fetch(
         f"""
         select {_COLUMNS}, total from (

@@ -138,7 +138,7 @@ def find_amount_problems(options: DonationOptions, currency: str) -> list[str]:
     return problems
 
 
-def parse_entered_amount(entered: str, amounts: DonationAmounts, locale: Locale) -> int | str:
+def parse_entered_amount_or_problem_key(entered: str, amounts: DonationAmounts, locale: Locale) -> int | str:
     """An entered amount in minor units, or the catalogue key of its problem."""
     minor = numbers.parse_amount(entered, amounts.currency, locale)
     if isinstance(minor, AmountProblem):

@@ -40,10 +40,10 @@ class EmailCodePages:
 
     async def show_or_check_code(self, request: Request) -> Response:
         """Handle every method of this path."""
-        return await (self.submit if request.method == "POST" else self.show)(request)
+        return await (self.submit_code if request.method == "POST" else self.show_code_form)(request)
 
     @with_error_pages
-    async def show(self, request: Request) -> Response:
+    async def show_code_form(self, request: Request) -> Response:
         """Show the code form; redirect to the donation form if no code is needed."""
         opened = await self._give.open_session(request)
         typed = self._typed(opened) if isinstance(opened, SessionPageRequest) else None
@@ -56,7 +56,7 @@ class EmailCodePages:
         return response
 
     @with_error_pages
-    async def submit(self, request: Request) -> Response:
+    async def submit_code(self, request: Request) -> Response:
         """Check the entered code, or send a new one."""
         opened = await self._give.open_session(request)
         if isinstance(opened, Response):

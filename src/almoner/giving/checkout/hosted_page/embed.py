@@ -28,7 +28,7 @@ def embed_script(catalogues: TranslationCatalogues) -> bytes:
     return source.replace(_WORDS, f"const words = {msgspec.json.encode(words).decode()};").encode()
 
 
-def routes(catalogues: TranslationCatalogues) -> list[Route]:
+def embed_script_routes(catalogues: TranslationCatalogues) -> list[Route]:
     """The route of the script. Its URL is permanent, so browsers revalidate it after an hour."""
     content = embed_script(catalogues)
     etag = f'"{sha256(content).hexdigest()[:32]}"'

@@ -35,7 +35,7 @@ from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import Database, Partner, Tx
-from almoner.platform.outbound.addresses import network_of_client
+from almoner.platform.outbound.addresses import client_network_for_rate_limit
 from almoner.platform.pages import formats, forms, link_sessions
 from almoner.platform.pages.headers import origin_of_url
 from almoner.platform.pages.rendering import PageRenderer
@@ -124,10 +124,10 @@ class GivingLinkPages:
 
     async def show_or_submit(self, request: Request) -> Response:
         """Handle every method of this path."""
-        return await (self.submit if request.method == "POST" else self.show)(request)
+        return await (self.submit_donation_form if request.method == "POST" else self.show_donation_form)(request)
 
     @with_error_pages
-    async def show(self, request: Request) -> Response:
+    async def show_donation_form(self, request: Request) -> Response:
         """Show the form, or the nonprofits to choose from."""
         return await self._show(request)
 
@@ -156,7 +156,7 @@ class GivingLinkPages:
         return self._form(giving, context, typed, shared=shared)
 
     @with_error_pages
-    async def submit(self, request: Request) -> Response:
+    async def submit_donation_form(self, request: Request) -> Response:
         """Create the session and proceed to payment, or show the form with its problems."""
         form = await forms.read_form(request)
         typed = DonationForm.from_fields(form)
@@ -353,7 +353,7 @@ class GivingLinkPages:
 
     def _wait(self, request: Request) -> int | None:
         """Seconds until the client's network may submit a form again; None if it may now."""
-        network = network_of_client(request.client.host) if request.client else ""
+        network = client_network_for_rate_limit(request.client.host) if request.client else ""
         return self._limiter.count_call(
             _SENDING, network, self._db.deployment.clock.real_now().timestamp()
         ).retry_after_seconds
@@ -364,7 +364,7 @@ class GivingLinkPages:
         metadata = {**({"reference": named} if named else {}), **(giving.session.metadata or {})} or None
         async with self._db.write() as tx:
             session = replace(giving.session, created_at=tx.now, expires_at=tx.now + LIFETIME, metadata=metadata)
-            await sessions.create_from_giving_link(tx, session)
+            await sessions.store_giving_link_session(tx, session)
         return replace(giving, session=session)
 
     async def _proceed(
@@ -424,7 +424,7 @@ class GivingLinkPages:
     ) -> tuple[list[Organisation], bool]:
         assert opened.link.category_id is not None
         start = (number - 1) * _PAGE
-        network = network_of_client(opened.request.client.host) if opened.request.client else ""
+        network = client_network_for_rate_limit(opened.request.client.host) if opened.request.client else ""
         if (
             text
             and self._limiter.count_call(_SEARCHING, network, tx.real_now.timestamp()).retry_after_seconds is not None

@@ -12,7 +12,7 @@ _LONGEST: Final = 2000
 _KEYS: Final = {"country", "state", "text", "regular"}
 
 
-def load_notices(file: Path) -> tuple[LegalNotice, ...]:
+def load_legal_notices(file: Path) -> tuple[LegalNotice, ...]:
     """Load the tables ``[[notice]]``: ``country``, ``state``, ``text``, ``regular``. Raises OSError, ValueError."""
     content = tomllib.loads(file.read_text("utf-8-sig"))
     tables = content.get("notice", [])

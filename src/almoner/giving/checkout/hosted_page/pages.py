@@ -55,13 +55,13 @@ _COOKIE_SECONDS: Final = 49 * 3600  # a day of the session, an hour of grace, an
 _FORM_COOKIE_SECONDS: Final = 2 * 3600  # keeps requests small; later the donor types again
 
 
-class SupportsErrorPages(Protocol):
+class HasHostedPageViews(Protocol):
     """Pages with views that can show errors."""
 
     views: HostedPageViews
 
 
-S = TypeVar("S", bound=SupportsErrorPages)
+S = TypeVar("S", bound=HasHostedPageViews)
 Handler = Callable[[S, Request], Awaitable[Response]]
 
 
@@ -408,7 +408,7 @@ class DonationPages:
 
     async def _received_at(self, donation: Donation) -> datetime:
         async with self._db.read() as tx:
-            return await receipts.load_received_at(tx, donation)
+            return await receipts.load_payment_received_at(tx, donation)
 
     def _success_url(self, giving: SessionView) -> str | None:
         session = giving.session
@@ -438,7 +438,7 @@ class DonationPages:
             return ended
         giving, state = opened.session_view, opened.session_donation.state
         if not giving.accepts_donations and state is not CheckoutState.UNDER_WAY:
-            return self.views.closed_page(giving)
+            return self.views.donations_not_accepted_page(giving)
         typed = (
             form_cookie.read_form_cookie(opened.request, self._vault, opened.id, opened.encoded_session_id)
             or DonationForm()
@@ -490,7 +490,7 @@ class DonationPages:
             return self._after(opened, gift)
         if not opened.session_view.accepts_donations:
             return (
-                self.views.closed_page(opened.session_view)
+                self.views.donations_not_accepted_page(opened.session_view)
                 if gift.is_reported_unpaid
                 else self._waiting(opened.request, opened.session_view, gift)
             )
@@ -525,7 +525,7 @@ class DonationPages:
 
     def _in_grace(self, giving: SessionView) -> bool:
         """Whether an attempt that was in progress at expiry may still finish (settled 5)."""
-        return self._clock.now() < giving.session.grace_ends_at()
+        return self._clock.now() < giving.session.late_payments_accepted_until()
 
     def amounts_of(self, view: SessionView) -> domain.DonationAmounts:
         """The amounts that a donor can choose."""

@@ -224,7 +224,7 @@ class DonationForm(msgspec.Struct, frozen=True):
             return int(self.amount)
         if self.amount not in ("", OTHER):
             return "give.problem.amount.missing"
-        return domain.parse_entered_amount(self.typed, amounts, locale)
+        return domain.parse_entered_amount_or_problem_key(self.typed, amounts, locale)
 
     def _designation(self, designations: Collection[str]) -> str | None:
         if len(designations) == 1:

@@ -13,7 +13,7 @@ from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import SessionDonation
-from almoner.giving.checkout.hosted_page.legal_notices import load_notices as load_notices
+from almoner.giving.checkout.hosted_page.legal_notices import load_legal_notices as load_legal_notices
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import MAX_TRIES
 from almoner.giving.checkout.sessions import service as sessions
@@ -102,7 +102,7 @@ class SessionView:
 
 async def load_session_view(tx: Tx, session_id: UUID) -> SessionView:
     """Load everything that the page shows. Raises NotFound."""
-    session = await sessions.get_for_page(tx, session_id)
+    session = await sessions.get_for_hosted_page(tx, session_id)
     gift = await donations.load_session_donation(tx, session.id)
     attempts = await payments.count_card_attempts(tx, gift.donation.id) if gift.donation else 0
     partner = await partners.get(tx, Partner(session.partner_id))
@@ -114,7 +114,7 @@ async def load_session_view(tx: Tx, session_id: UUID) -> SessionView:
         session,
         partner,
         session.status_at(tx.now),
-        await load_nonprofit_profile(tx, session),
+        await load_nonprofit_profile_of_session(tx, session),
         gift,
         attempts >= MAX_TRIES,
         subscription.next_donation_at if subscription else None,
@@ -142,7 +142,7 @@ def with_limited_currencies(view: SessionView, accepted_currencies: Collection[s
     return replace(view, nonprofit=replace(view.nonprofit, receivable_currencies=received))
 
 
-async def load_nonprofit_profile(tx: Tx, session: DonationSession) -> NonprofitProfile:
+async def load_nonprofit_profile_of_session(tx: Tx, session: DonationSession) -> NonprofitProfile:
     """The nonprofit of a session. Raises NotFound."""
     return await load_profile_of_organisation(tx, Partner(session.partner_id), session.organisation_id)
 

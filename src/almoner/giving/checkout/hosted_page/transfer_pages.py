@@ -29,16 +29,16 @@ class TransferPages:
 
     async def show_or_confirm(self, request: Request) -> Response:
         """Handle every method of this path."""
-        return await (self.confirm if request.method == "POST" else self.show)(request)
+        return await (self.confirm_transfer_sent if request.method == "POST" else self.show_transfer_details)(request)
 
     @with_error_pages
-    async def show(self, request: Request) -> Response:
+    async def show_transfer_details(self, request: Request) -> Response:
         """Show the transfer details, or the status of the donation if there are none any more."""
         opened = await self._give.open_session(request)
         return opened if isinstance(opened, Response) else await self._page(opened)
 
     @with_error_pages
-    async def confirm(self, request: Request) -> Response:
+    async def confirm_transfer_sent(self, request: Request) -> Response:
         """Record that the donor sent the transfer, and email the details."""
         opened = await self._give.open_session(request)
         if isinstance(opened, Response):

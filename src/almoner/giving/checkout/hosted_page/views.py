@@ -311,7 +311,7 @@ class HostedPageViews:
         token = self._pages.deployment.vault.create_page_token(GIFT_PAGE_PURPOSE, donation.id)
         return f"/{GIFT_PAGE_PURPOSE}?token={token}"
 
-    def closed_page(self, view: SessionView) -> Response:
+    def donations_not_accepted_page(self, view: SessionView) -> Response:
         """The page if the link accepts no donations: the partner is paused, or the nonprofit cannot receive them."""
         kind = "paused" if view.partner.is_paused else "closed"
         return self.session_message_page(view, kind, 409, "info")
@@ -438,14 +438,14 @@ def _amounts_context(
         "currency_name": formats.currency_name(currency, locale),
         "symbol": formats.currency_symbol(currency, locale),
         "digits": currency_exponent(currency),
-        "tariff": tariff.rate_and_fixed_minor(currency),
+        "tariff": tariff.fee_rate_for(currency),
         "fee": _fee(tariff, currency, language),
     }
 
 
 def _fee(tariff: FeeSchedule, currency: str, language: Language) -> tuple[str, int, float]:
     """The provider's fee: its percentage as text, the fixed part in minor units, and the percentage as a number."""
-    share, fixed = tariff.rate_and_fixed_minor(currency)
+    share, fixed = tariff.fee_rate_for(currency)
     return formats.format_percentage(share, language.locale), fixed, share
 
 

@@ -131,7 +131,7 @@ class SavedPaymentMethod:
     last4: str
     expires_at: datetime
 
-    def expires_later_than(self, other: "SavedPaymentMethod") -> bool:
+    def is_renewal_of(self, other: "SavedPaymentMethod") -> bool:
         """Whether the other one is the same card with an earlier expiry."""
         return other.expires_at < self.expires_at and replace(other, expires_at=self.expires_at) == self
 
@@ -253,7 +253,7 @@ class FeeSchedule:
         share = (money.minor * self.basis_points + _WHOLE // 2) // _WHOLE
         return Money(min(money.minor, share + self.fixed_minor.get(money.currency, 0)), money.currency)
 
-    def rate_and_fixed_minor(self, currency: str) -> FeeRate:
+    def fee_rate_for(self, currency: str) -> FeeRate:
         """The fee on payments in a currency."""
         return FeeRate(self.basis_points / _WHOLE, self.fixed_minor.get(currency, 0))
 

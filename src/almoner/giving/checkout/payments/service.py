@@ -86,7 +86,7 @@ async def cancel_bank_transfer(tx: Tx, payment: Payment) -> None:
     )
 
 
-async def mark_paid(tx: Tx, payment: Payment) -> None:
+async def mark_paid_by_earlier_transfer(tx: Tx, payment: Payment) -> None:
     """Record that a new attempt is paid by money that arrived earlier."""
     called = f"{BANK_TRANSFER}/{encode_uuid(payment.id)}"
     await store.update_status(tx, payment.id, "succeeded", _transfer_state(tx, payment, called, None))

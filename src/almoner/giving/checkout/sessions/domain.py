@@ -144,7 +144,7 @@ class DonationSession:
         """``open``, ``completed`` or ``expired``, at the time ``now``."""
         return "expired" if self.stored_status == "open" and now >= self.expires_at else self.stored_status
 
-    def grace_ends_at(self) -> datetime:
+    def late_payments_accepted_until(self) -> datetime:
         """Until when a payment started before the expiry may still complete the session."""
         return self.expires_at + _GRACE_PERIOD
 
@@ -167,5 +167,5 @@ class NewDonationSession:
 
     session: DonationSession
     success_url_host: str | None
-    currency_received_everywhere: bool
+    all_organisations_receive_currency: bool
     countries_receiving_currency: tuple[str, ...]

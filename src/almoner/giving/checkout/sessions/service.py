@@ -102,7 +102,7 @@ async def find_success_url_problems(tx: Tx, partner: Partner, url: str) -> list[
     return [] if hosts is None or target.host in hosts else [_UNREGISTERED]
 
 
-async def create_from_giving_link(tx: Tx, session: DonationSession) -> None:
+async def store_giving_link_session(tx: Tx, session: DonationSession) -> None:
     """Store a session that a donor creates through a giving link."""
     await store.insert(tx, Partner(session.partner_id), session)
 
@@ -169,7 +169,7 @@ def serialise_for_api(tx: Tx, session: DonationSession) -> DonationSessionRespon
     return schemas.session_response(tx, session)
 
 
-async def get_for_page(tx: Tx, session_id: UUID) -> DonationSession:
+async def get_for_hosted_page(tx: Tx, session_id: UUID) -> DonationSession:
     """The session for a hosted page. Raises NotFound."""
     return _ensure_found(await store.find(tx, ALL_PARTNERS, session_id))
 

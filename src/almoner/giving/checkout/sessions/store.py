@@ -108,7 +108,7 @@ async def create_session_and_store_idempotent_response(
         "designations": session.options.designations,
         "offers_dedication": session.options.dedication,
         "success_host": new_session.success_url_host,
-        "world_currency": new_session.currency_received_everywhere,
+        "world_currency": new_session.all_organisations_receive_currency,
         "own_countries": new_session.countries_receiving_currency,
     }
     row = await tx.fetchrow(CREATE.sql, *CREATE.ordered_arguments(values))

@@ -77,11 +77,11 @@ class CannotReleaseOwnHold(DisbursementError):
 class DisbursementRules:
     """The smallest disbursement, in multiples of the currency's minimum donation."""
 
-    minimum_donation_multiple: int = 0
+    minimum_as_multiple_of_minimum_donation: int = 0
 
     def minimum_disbursement_minor(self, currency: str) -> int:
         """The minimum disbursement in minor units."""
-        return max(1, self.minimum_donation_multiple * donation_amounts_for(currency).minimum)
+        return max(1, self.minimum_as_multiple_of_minimum_donation * donation_amounts_for(currency).minimum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class DisbursementHold:
     note: str
     decided_by: str
     decided_at: datetime
-    second_by: str | None = None
+    second_decided_by: str | None = None
     second_note: str | None = None
 
 
@@ -167,9 +167,9 @@ class DisbursementConfirmation:
     """
 
     confirmed_by: str
-    single_approval_limit_minor: int = 0
+    single_operator_limit_minor: int = 0
     note: str | None = None
-    second_confirmation: tuple[str, str] | None = None
+    second_operator_and_note: tuple[str, str] | None = None
 
 
 SANDBOX_CONFIRMATION: Final = DisbursementConfirmation("sandbox")

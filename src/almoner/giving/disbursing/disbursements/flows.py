@@ -82,7 +82,7 @@ async def run_disbursements(
 
     ``on_finished`` is called in the transaction that finishes the run. Raises UnreleasedDatabaseCopy.
     """
-    await add_donations_to_all_disbursements(db, rules)
+    await add_settled_donations_to_disbursements(db, rules)
     ran = DisbursementRunResult()
     after: UUID | None = None
     while True:
@@ -103,7 +103,7 @@ async def run_disbursements(
     return ran
 
 
-async def add_donations_to_all_disbursements(db: Database, rules: DisbursementRules) -> None:
+async def add_settled_donations_to_disbursements(db: Database, rules: DisbursementRules) -> None:
     """Add every settled donation to its disbursement."""
     async with db.read() as tx:
         buckets = await donations.unpaid_balances(tx)
@@ -207,7 +207,7 @@ async def pay_disbursement_in_sandbox(db: Database, disbursement_id: UUID, rules
         return await service.get(tx, ALL_PARTNERS, disbursement_id)
 
 
-async def preview_remittance_advice(db: Database, disbursement_id: UUID, limit: int) -> list[list[str]]:
+async def list_first_remittance_advice_rows(db: Database, disbursement_id: UUID, limit: int) -> list[list[str]]:
     """The first donations of a disbursement as rows under ``COLUMN_TITLES``."""
     async with db.read() as tx:
         return [
@@ -216,7 +216,7 @@ async def preview_remittance_advice(db: Database, disbursement_id: UUID, limit: 
         ]
 
 
-async def write_remittance_advice(db: Database, disbursement_id: UUID, file: TextIO) -> int:
+async def write_remittance_advice_csv(db: Database, disbursement_id: UUID, file: TextIO) -> int:
     """Write all donations of a disbursement as CSV; returns how many."""
     rows = csv.writer(file)
     rows.writerow(COLUMN_TITLES)

@@ -271,7 +271,7 @@ def _sent_fingerprint(sent: Disbursement) -> bytes:
 
 async def load_sent_disbursement_fingerprints_by_id(tx: Tx, disbursement_ids: Sequence[UUID]) -> dict[UUID, bytes]:
     """The fingerprints of those of the disbursements that can be confirmed now. Locks nothing."""
-    found = await store.list_sent_by_ids(tx, disbursement_ids) if disbursement_ids else []
+    found = await store.list_sent_disbursements_by_ids(tx, disbursement_ids) if disbursement_ids else []
     return {one.id: _sent_fingerprint(one) for one in found}
 
 
@@ -504,5 +504,5 @@ async def next_disbursement_run_at(tx: Tx, schedule_name: str) -> datetime | Non
 
     ``schedule_name``: of its schedule. Batches that wait for a reason count too, because it may have ended meanwhile.
     """
-    started = await store.find_waiting_since_or_last_run_at(tx, schedule_name)
+    started = await store.find_oldest_waiting_since_or_last_run_at(tx, schedule_name)
     return None if started is None else started.replace(hour=0, minute=0, second=0, microsecond=0) + _DAY

@@ -62,7 +62,7 @@ async def insert(tx: Tx, partner: Partner, disbursement: Disbursement) -> None:
 
 
 @across_partners("operators")
-async def list_sent_by_ids(tx: Tx, disbursement_ids: Sequence[UUID]) -> list[Disbursement]:
+async def list_sent_disbursements_by_ids(tx: Tx, disbursement_ids: Sequence[UUID]) -> list[Disbursement]:
     """Those of the disbursements that are sent and not confirmed."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from disbursement where id = any($1::uuid[]) and status = 'SENT'", disbursement_ids
@@ -180,10 +180,10 @@ async def insert_disbursement_confirmation(
         """,
         disbursement.id,
         disbursement.money.minor,
-        confirmation.single_approval_limit_minor,
+        confirmation.single_operator_limit_minor,
         confirmation.confirmed_by,
         confirmation.note,
-        *(confirmation.second_confirmation or (None, None)),
+        *(confirmation.second_operator_and_note or (None, None)),
         tx.now,
     )
 
@@ -209,7 +209,7 @@ select id from disbursement where status = $1 and ($2::uuid is null or id > $2) 
 
 
 @across_partners("operators")
-async def find_waiting_since_or_last_run_at(tx: Tx, schedule_name: str) -> datetime | None:
+async def find_oldest_waiting_since_or_last_run_at(tx: Tx, schedule_name: str) -> datetime | None:
     """Since when the oldest disbursement has waited to be sent or confirmed, or the schedule's last run, if later."""
     found: datetime | None = await tx.fetchval(WAITING_SINCE, schedule_name)
     return found
@@ -235,7 +235,7 @@ async def list_page(
 
     Empty batches, whose donations were all reassigned, are left out.
     """
-    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page_.fetches_descending else (">", "asc")
     after = f"id {comparison} $2" if page_.after_id else "$2::uuid is null"
     of = "organisation_id = $4" if filters.organisation_id else "$4::uuid is null"
     is_in = "status = $5" if filters.status else "$5::text is null"
@@ -359,7 +359,7 @@ async def insert_hold(tx: Tx, hold: DisbursementHold) -> None:
         hold.note,
         hold.decided_by,
         hold.decided_at,
-        hold.second_by,
+        hold.second_decided_by,
         hold.second_note,
     )
 

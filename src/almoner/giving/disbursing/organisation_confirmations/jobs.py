@@ -35,7 +35,7 @@ class _VerificationRecord(msgspec.Struct):
 tasks: Final = TaskRegistry()
 tasks.add_periodic_job(
     "organisation_confirmations.erase_contacts",
-    service.next_erasure_at,
+    service.next_contact_erasure_at,
     service.erase_contacts_of_closed_confirmations,
     period=timedelta(days=1),
 )
@@ -53,7 +53,7 @@ async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
         if reported.status.awaiting_answer_from_organisation:
             await service.enqueue_confirmation_request(tx, verification_id)
         elif reported.status.type in ("rejected", "expired"):
-            await service.enqueue_name_erasure(tx, verification_id)
+            await service.enqueue_respondent_name_erasure(tx, verification_id)
 
 
 @request_tasks.job(service.REQUEST)
@@ -64,7 +64,7 @@ async def request_confirmation(
     async with context.db.write() as tx:
         found = await verifications.get(tx, ALL_PARTNERS, job.details.verification)
         try:
-            await service.request_confirmation_once(tx, found.id, await contacts(tx, found.organisation_id))
+            await service.request_confirmation_unless_requested(tx, found.id, await contacts(tx, found.organisation_id))
         except InvalidState as refused:
             return JobDropped(str(refused))
     return JobDone()
@@ -83,7 +83,7 @@ async def compose_confirmation_request_email(
 ) -> Email | None:
     """The email to the nonprofit, in the request's language; None if no response is needed any more."""
     mail_id = job.details.mail
-    if (asked := await service.find_open_page_by_email_id(tx, mail_id)) is None:
+    if (asked := await service.find_open_confirmation_page_by_email_id(tx, mail_id)) is None:
         return None
     confirmation = asked.confirmation
     assert confirmation.email is not None, "what is open has an address"

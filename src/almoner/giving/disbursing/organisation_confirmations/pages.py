@@ -17,7 +17,7 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.link_sessions import LinkSession
-from almoner.platform.pages.linked_pages import RecordLinkPages
+from almoner.platform.pages.linked_pages import PrivateLinkPages
 from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -27,7 +27,7 @@ _ENDED: Final = {"confirmed": (200, "check"), "account_missing": (200, "check"),
 _OVER: Final = (410, "clock")
 
 
-class ConfirmationPages(RecordLinkPages):
+class ConfirmationPages(PrivateLinkPages):
     """The pages for nonprofits with a confirmation request."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:
@@ -41,7 +41,7 @@ class ConfirmationPages(RecordLinkPages):
             return self._page(await service.load_page_content(tx, confirmation_id), visit)
 
     @with_error_pages
-    async def submit(self, request: Request) -> Response:
+    async def submit_form(self, request: Request) -> Response:
         """Record the response, with the person's name and role."""
         confirmation_id, visit = self._visited(request)
         form = await self._posted(request, visit)

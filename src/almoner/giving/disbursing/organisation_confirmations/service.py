@@ -74,7 +74,7 @@ async def request_confirmation(
     asked = next((one for one in await store.list_confirmations(tx, locked.id) if one.accepts_answer(locked)), None)
     again = asked is not None and asked.email == contact.email and language in (None, asked.language)
     wanted = asked if asked is not None and again else new
-    email_hash = tx.vault.keyed_hash(_HASHED, contact.email.lower().encode())
+    email_hash = tx.vault.compute_keyed_hash(_HASHED, contact.email.lower().encode())
     reached = await store.lock_and_count_recent_emails(tx, email_hash, tx.real_now - domain.DAY)
     sent = await store.list_email_send_times(tx, asked.id) if asked is not None else []
     if not domain.may_send_email(sent, reached, tx.real_now, is_sandbox=tx.deployment.sandbox):
@@ -86,7 +86,9 @@ async def request_confirmation(
     return wanted
 
 
-async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: NonprofitContact | None) -> None:
+async def request_confirmation_unless_requested(
+    tx: Tx, verification_id: UUID, contact: NonprofitContact | None
+) -> None:
     """Email the confirmation request automatically, once. Raises NotFound."""
     locked = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
     known = await store.list_confirmations(tx, locked.id)
@@ -169,7 +171,7 @@ async def record_answer(
     return replace(page, confirmation=replace(found, answer=confirmation_answer), verification=ended)
 
 
-async def find_open_page_by_email_id(tx: Tx, email_id: UUID) -> ConfirmationPageContent | None:
+async def find_open_confirmation_page_by_email_id(tx: Tx, email_id: UUID) -> ConfirmationPageContent | None:
     """Load the page for an email; None if no response is needed any more. Raises NotFound."""
     if (found := await store.find_by_email_id(tx, email_id)) is None:
         raise NotFound
@@ -182,13 +184,13 @@ async def erase_contacts_of_closed_confirmations(tx: Tx, limit: int = BATCH) -> 
     return await store.erase_contacts_of_closed_confirmations(tx, tx.now - domain.ERASED_AFTER, limit)
 
 
-async def next_erasure_at(tx: Tx) -> datetime | None:
+async def next_contact_erasure_at(tx: Tx) -> datetime | None:
     """When the next address is due to be erased."""
     over = await store.find_oldest_unerased_confirmation_closed_at(tx)
     return None if over is None else over + domain.ERASED_AFTER
 
 
-async def enqueue_name_erasure(tx: Tx, verification_id: UUID) -> None:
+async def enqueue_respondent_name_erasure(tx: Tx, verification_id: UUID) -> None:
     """Schedule the erasure of respondents' names, 30 days after a verification has ended (V6)."""
     if any(one.respondent_name is not None for one in await store.list_confirmations(tx, verification_id)):
         due = tx.now + domain.ERASED_AFTER

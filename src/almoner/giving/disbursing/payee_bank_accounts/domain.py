@@ -121,7 +121,7 @@ class PayeeAccount:
     name_match_score: int
     requires_second_approval: bool
     status: PayeeStatus
-    proposal_record: AccountReview
+    proposal: AccountReview
     first_review: AccountReview | None
     second_review: AccountReview | None
     refused_by: str | None
@@ -195,7 +195,7 @@ def find_proposal_problems(holder: str, address: Address, currency: str, scheme:
     return found
 
 
-def list_transliterated_texts(holder: str, address: Address) -> list[tuple[str, str, str]]:
+def list_fields_with_entered_and_sent_text(holder: str, address: Address) -> list[tuple[str, str, str]]:
     """A payee's texts that banks get in other characters than entered: field, text as entered, text as sent."""
     parts = {
         "holder": holder,
@@ -211,7 +211,7 @@ def account_warnings(account: PayeeAccount, numbers: AccountNumbers, country: st
     """Unusual facts about an account that reviewers should check."""
     found = [
         f"the bank receives the {name} as {sent}"
-        for name, _, sent in list_transliterated_texts(account.holder, account.address)
+        for name, _, sent in list_fields_with_entered_and_sent_text(account.holder, account.address)
     ]
     if account.name_match_score < MIN_MATCHING_SCORE:
         found.append(f"the holder matches the name in the register by only {account.name_match_score} %")
@@ -229,7 +229,7 @@ def ensure_may_approve(account: PayeeAccount, operator_id: str) -> None:
     """Check that this operator may review the account now. Raises PayeeAccountError."""
     if account.status != "proposed":
         raise PayeeAccountError(f"The account is {account.status}. Only a proposed account can be approved.")
-    if account.proposal_record.by == operator_id:
+    if account.proposal.by == operator_id:
         raise PayeeAccountError("You proposed this account, so somebody else must approve it.")
     if account.first_review is not None and account.first_review.by == operator_id:
         raise PayeeAccountError(

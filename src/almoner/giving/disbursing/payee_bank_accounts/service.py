@@ -108,7 +108,7 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, propo
         name_match_score=_name_score(proposal.holder, organisation),
         requires_second_approval=await store.requires_second_approval(tx, organisation.id, proposal.currency),
         status="proposed",
-        proposal_record=AccountReview(proposed_by, note, tx.now),
+        proposal=AccountReview(proposed_by, note, tx.now),
         first_review=None,
         second_review=None,
         refused_by=None,
@@ -116,7 +116,7 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, propo
         denied_at=None,
     )
     try:
-        stored = await store.insert(tx, created, tx.vault.keyed_hash(_CONTEXT, plain))
+        stored = await store.insert(tx, created, tx.vault.compute_keyed_hash(_CONTEXT, plain))
     except CheckViolationError as refused:
         if refused.constraint_name != _ASKED:
             raise
@@ -186,7 +186,7 @@ async def approve(
     await store.approve(tx, account_id)
     # The proposer of a nonprofit's first account counts as one of its two reviewers, unless a check was completed
     # before.
-    seen = [look for look in (None if two else held.proposal_record, held.first_review, mine) if look]
+    seen = [look for look in (None if two else held.proposal, held.first_review, mine) if look]
     looks = [verifications.FlagReview(look.by, look.note, look.at) for look in seen]
     differs = held.name_match_score < domain.MIN_PLAUSIBLE_SCORE
     await verifications.on_account_approved(tx, of, named, _account_facts(held), looks, holder_name_differs=differs)

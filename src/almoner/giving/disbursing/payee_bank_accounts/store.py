@@ -56,9 +56,9 @@ async def insert(tx: Tx, account: PayeeAccount, fingerprint: bytes) -> bool:
             account.address.postcode,
             account.name_match_score,
             account.requires_second_approval,
-            account.proposal_record.by,
-            account.proposal_record.note,
-            account.proposal_record.at,
+            account.proposal.by,
+            account.proposal.note,
+            account.proposal.at,
         )
     )
 

@@ -10,7 +10,7 @@ from almoner.kit import language as languages
 from almoner.kit.text import prevent_autolinking
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import formats
-from almoner.platform.pages.pdf import Facts, PdfRenderer, text_with_direction
+from almoner.platform.pages.pdf import Facts, PdfRenderer, text_and_direction_facts
 from almoner.platform.pages.rendering import bidi_isolated_plain_text
 from almoner.platform.pages.translations import Language, TranslationCatalogues
 
@@ -54,15 +54,20 @@ class RemittanceRenderer:
             "title": language.text("remittance.title"),
             "date": [of.year, of.month, of.day],
             "test": _test(language) if self._deployment.sandbox else None,
-            "issuer": text_with_direction(prevent_autolinking(remittance.issuer), document_is_rtl=rtl),
-            "organisation": text_with_direction(prevent_autolinking(remittance.organisation), document_is_rtl=rtl),
+            "issuer": text_and_direction_facts(prevent_autolinking(remittance.issuer), document_is_rtl=rtl),
+            "organisation": text_and_direction_facts(prevent_autolinking(remittance.organisation), document_is_rtl=rtl),
             "said": language.text(
                 stated, day=bidi_isolated_plain_text(formats.format_day(of, language.locale), language.direction)
             ),
             "amount_label": language.text("remittance.amount"),
-            "amount": text_with_direction(_money(disbursement.money.minor, remittance, language), document_is_rtl=rtl),
+            "amount": text_and_direction_facts(
+                _money(disbursement.money.minor, remittance, language), document_is_rtl=rtl
+            ),
             "rows": [
-                {"label": language.text(f"remittance.{name}"), "value": text_with_direction(value, document_is_rtl=rtl)}
+                {
+                    "label": language.text(f"remittance.{name}"),
+                    "value": text_and_direction_facts(value, document_is_rtl=rtl),
+                }
                 for name, value in (
                     ("disbursement", self._deployment.ids.encode("disbursement", disbursement.id)),
                     ("transfer", end_to_end_id_of(disbursement.id)),
@@ -73,7 +78,7 @@ class RemittanceRenderer:
             "gifts": [self._row(one, remittance, language) for one in remittance.lines],
             "total_label": language.text("statement.total", currency=disbursement.money.currency),
             "totals": [
-                text_with_direction(_money(minor, remittance, language), document_is_rtl=rtl)
+                text_and_direction_facts(_money(minor, remittance, language), document_is_rtl=rtl)
                 for minor in _amounts(remittance.totals)
             ],
             "notes": [
@@ -94,32 +99,33 @@ class RemittanceRenderer:
             else _NOBODY
         )
         return {
-            "donor": text_with_direction(
+            "donor": text_and_direction_facts(
                 language.text("remittance.anonymous") if one.anonymous else donor, document_is_rtl=rtl
             ),
-            "day": text_with_direction(
+            "day": text_and_direction_facts(
                 formats.format_day(self._deployment.date_in_issuer_time_zone(one.donated_at), locale),
                 document_is_rtl=rtl,
             ),
-            "donation": text_with_direction(
+            "donation": text_and_direction_facts(
                 self._deployment.ids.encode("donation", one.donation_id), document_is_rtl=False
             ),
             "message": _message(one.message, language) if one.message else None,
             "designation": _designation(one.designation, language) if one.designation else None,
             "amounts": [
-                text_with_direction(_money(minor, remittance, language), document_is_rtl=rtl) for minor in _amounts(one)
+                text_and_direction_facts(_money(minor, remittance, language), document_is_rtl=rtl)
+                for minor in _amounts(one)
             ],
         }
 
 
 def _message(message: str, language: Language) -> dict[str, object]:
-    return text_with_direction(prevent_autolinking(message), document_is_rtl=language.direction == "rtl")
+    return text_and_direction_facts(prevent_autolinking(message), document_is_rtl=language.direction == "rtl")
 
 
 def _designation(designation: str, language: Language) -> dict[str, object]:
     named = bidi_isolated_plain_text(prevent_autolinking(designation), language.direction)
     text = language.text("remittance.designation", designation=named)
-    return text_with_direction(text, document_is_rtl=language.direction == "rtl")
+    return text_and_direction_facts(text, document_is_rtl=language.direction == "rtl")
 
 
 def _amounts(of: RemittanceLine | RemittanceTotals) -> tuple[int, int, int, int]:

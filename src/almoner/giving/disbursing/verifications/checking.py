@@ -47,8 +47,8 @@ async def run_verification_checks(
     organisation = await organisations.get(tx, Partner(locked.partner_id), locked.organisation_id)
     records = [organisation, *await organisations.list_merged_records(tx, organisation.id)]
     results = await screening.screen(tx, records, locked.partner_id)
-    listed = findings.registration_finding(organisation, tx.now, tx.deployment.max_data_age)
-    screened = findings.compliance_finding(results, tx.ids, tx.now)
+    listed = findings.build_registration_finding(organisation, tx.now, tx.deployment.max_data_age)
+    screened = findings.build_compliance_finding(results, tx.ids, tx.now)
     for finding in (listed, screened):
         await record_finding(tx, locked, finding)
     expired = await store_findings.has_expired_finding(tx, locked.id)
@@ -57,7 +57,7 @@ async def run_verification_checks(
     known = await account_lookup(tx, organisation.id) if waits else None
     ended = _ended_checks(locked, listed, screened, known)
     if known is not None and ("bank_details", "succeeded") in ended:
-        await record_approved_account(tx, locked, known)
+        await record_approved_account_finding(tx, locked, known)
     return await transitions.record_check_outcomes(tx, locked, ended) if ended else locked
 
 
@@ -92,7 +92,7 @@ async def record_registration_finding(
 ) -> tuple[Organisation, CheckFinding]:
     """Check the register and record the finding."""
     organisation = await organisations.get(tx, Partner(verification.partner_id), verification.organisation_id)
-    finding = findings.registration_finding(organisation, tx.now, tx.deployment.max_data_age)
+    finding = findings.build_registration_finding(organisation, tx.now, tx.deployment.max_data_age)
     await record_finding(tx, verification, finding)
     return organisation, finding
 
@@ -109,7 +109,7 @@ async def record_finding(tx: Tx, verification: MonetaryDonationVerification, fin
     kinds = list(findings.flag_kinds_for_changes(before.finding if before else None, finding))
     for kind in kinds:
         await store_findings.raise_flag(tx, verification.id, created, kind)
-    gone = finding.outcome == "succeeded" and await store_findings.withdraw_evidence_expired_flags(
+    gone = finding.outcome == "succeeded" and await store_findings.withdraw_expired_evidence_flags(
         tx, verification.id, finding.check
     )
     if kinds or gone:
@@ -128,7 +128,9 @@ async def record_operator_finding(
     before = await store_findings.find_newest_finding(tx, verification.id, check)
     facts = {**(before.finding.facts if before else {}), **(decision_facts or {})}
     if check == "compliance":
-        facts["matches"] = findings.decisions_by_match(await list_watchlist_matches(tx, verification), tx.ids)
+        facts["matches"] = findings.reviewer_decisions_by_match_id(
+            await list_watchlist_matches(tx, verification), tx.ids
+        )
     of_data = before.finding.data_as_of if before else None
     await store_findings.insert_finding(
         tx, verification, CheckFinding(check, outcome, decided_by, "decided", facts, of_data, None)
@@ -157,7 +159,7 @@ async def _record_ids(tx: Tx, verification: MonetaryDonationVerification) -> lis
     return [verification.organisation_id, *(one.id for one in others)]
 
 
-async def record_approved_account(
+async def record_approved_account_finding(
     tx: Tx, verification: MonetaryDonationVerification, account: ApprovedPayeeAccount
 ) -> None:
     """Record that the nonprofit has an approved account; flags a differing name or a denial."""

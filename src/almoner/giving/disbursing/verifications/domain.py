@@ -180,7 +180,7 @@ class DecisionGrounds:
 
     decided_by: str
     note: str
-    second_by: str | None = None
+    second_decided_by: str | None = None
     second_note: str | None = None
 
 

@@ -18,7 +18,7 @@ from almoner.platform.evidence.dossier import (
 )
 
 
-async def load_dossier(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> Dossier:
+async def load_verification_dossier(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> Dossier:
     """The dossier of a verification; its flags are listed as reviews. Raises NotFound."""
     found = await service.get(tx, scope, verification_id)
     organisation = await organisations.get(tx, Partner(found.partner_id), found.organisation_id)
@@ -46,5 +46,5 @@ def _flag_review(flag: VerificationFlag) -> DossierReviewResponse:
 
 def _decisions(one: RecordedDecision) -> list[DossierDecisionResponse]:
     """One entry for each operator who decided; their notes are not included."""
-    people = [by for by in (one.grounds.decided_by, one.grounds.second_by) if by]
+    people = [by for by in (one.grounds.decided_by, one.grounds.second_decided_by) if by]
     return [DossierDecisionResponse(one.decision, one.reason, by, None, iso_timestamp(one.decided_at)) for by in people]

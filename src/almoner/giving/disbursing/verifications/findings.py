@@ -128,7 +128,7 @@ class VerificationFlag:
         return _SENTENCES[self.kind]
 
 
-def registration_finding(organisation: Organisation, now: datetime, max_age: timedelta | None) -> CheckFinding:
+def build_registration_finding(organisation: Organisation, now: datetime, max_age: timedelta | None) -> CheckFinding:
     """The finding from the nonprofit's register."""
     lister = next(iter(organisation.sources), None)
     doubt = None
@@ -148,7 +148,7 @@ def registration_finding(organisation: Organisation, now: datetime, max_age: tim
     return CheckFinding("registration", outcome, source, reason, facts, organisation.data_as_of, now + RENEWAL_PERIOD)
 
 
-def compliance_finding(results: Sequence[ScreeningResult], ids: RecordIdCodec, now: datetime) -> CheckFinding:
+def build_compliance_finding(results: Sequence[ScreeningResult], ids: RecordIdCodec, now: datetime) -> CheckFinding:
     """The finding from the watchlists about all records of a nonprofit."""
     lists = sorted(
         {
@@ -158,7 +158,7 @@ def compliance_finding(results: Sequence[ScreeningResult], ids: RecordIdCodec, n
         }
     )
     found = [match for result in results for match in result.matches]
-    facts = {"lists": lists, "matches": decisions_by_match(found, ids)}
+    facts = {"lists": lists, "matches": reviewer_decisions_by_match_id(found, ids)}
     outcome, reason = _compliance_outcome(results, found)
     return CheckFinding("compliance", outcome, "watch lists", reason, facts, None, now + RENEWAL_PERIOD)
 
@@ -179,7 +179,7 @@ def _compliance_outcome(
     return "succeeded", None
 
 
-def decisions_by_match(matches: Iterable[ScreeningMatch], ids: RecordIdCodec) -> dict[str, str]:
+def reviewer_decisions_by_match_id(matches: Iterable[ScreeningMatch], ids: RecordIdCodec) -> dict[str, str]:
     """Reviewers' decisions on each match, by its ID."""
     return {ids.encode("screeningmatch", match.id): match.decision for match in matches}
 

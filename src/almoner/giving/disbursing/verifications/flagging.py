@@ -10,7 +10,7 @@ from almoner.giving.disbursing.verifications.checking import (
     ACCOUNTS,
     emit_verification_flagged,
     ensure_no_watchlist_match,
-    record_approved_account,
+    record_approved_account_finding,
 )
 from almoner.giving.disbursing.verifications.domain import MAX_NOTE_LENGTH, InvalidState, MonetaryDonationVerification
 from almoner.giving.disbursing.verifications.findings import CheckFinding, FlagKind, FlagReview, VerificationFlag
@@ -49,7 +49,7 @@ async def review_flag(tx: Tx, flag_id: UUID, *, note: str, reviewed_by: str) -> 
 
 
 async def _store_review(tx: Tx, verification: MonetaryDonationVerification, looked: VerificationFlag) -> None:
-    await store_findings.update_flag(tx, looked, looked.status)
+    await store_findings.update_flag_reviews_and_status(tx, looked, looked.status)
     if looked.status != "open":
         await emit_verification_flagged(tx, verification)
 
@@ -84,7 +84,9 @@ async def on_account_approved(
     known = ApprovedPayeeAccount(account_id, account_facts, holder_name_differs)
     for held in await _lock_live(tx, organisation_id):
         waited = held.status == "pending" and held.checks["bank_details"] == "pending"
-        await record_approved_account(tx, held, replace(known, holder_name_differs=waited and holder_name_differs))
+        await record_approved_account_finding(
+            tx, held, replace(known, holder_name_differs=waited and holder_name_differs)
+        )
         for flag in await _open_account_flags(tx, held, account_id):
             both = (
                 reviews

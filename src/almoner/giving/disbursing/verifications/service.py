@@ -324,7 +324,7 @@ def _with_registration_check(
     """The verification as ``_lock_and_check`` would return it."""
     if verification.status != "pending" or verification.checks["registration"] != "pending":
         return verification
-    seen = findings.registration_finding(organisation, tx.now, tx.deployment.max_data_age)
+    seen = findings.build_registration_finding(organisation, tx.now, tx.deployment.max_data_age)
     if seen.outcome != "unclear":
         return verification.with_check_outcome("registration", seen.outcome, tx.now)
     return _with_accepted_registration(verification, seen)
@@ -419,7 +419,9 @@ async def next_expiry_at(tx: Tx) -> datetime | None:
     return await store.next_expiry_at(tx)
 
 
-async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def load_partner_ids_with_verifications_by_organisation(
+    tx: Tx, organisation_ids: Sequence[UUID]
+) -> Mapping[UUID, set[UUID]]:
     """The partners with a verification of each of these nonprofits, to be notified of changes (settled 6)."""
     found: dict[UUID, set[UUID]] = {}
     for _, partner_id, organisation_id in await store.list_pending_and_approved_verification_ids(

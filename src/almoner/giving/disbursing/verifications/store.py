@@ -191,7 +191,7 @@ async def list_page(
     tx: Tx, partner: Partner, page_: RequestedPage, filters: VerificationFilters
 ) -> tuple[list[MonetaryDonationVerification], int]:
     """One page in reading order and the exact total, from one snapshot (P7)."""
-    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page_.fetches_descending else (">", "asc")
     after = f"id {comparison} $3" if page_.after_id else "$3::uuid is null"
     of = "organisation_id = $4" if filters.organisation_id else "$4::uuid is null"
     is_now = _IS_NOW[filters.status]
@@ -303,7 +303,7 @@ async def insert_decision(tx: Tx, verification: MonetaryDonationVerification, de
         decision.grounds.note,
         decision.grounds.decided_by,
         decision.decided_at,
-        decision.grounds.second_by,
+        decision.grounds.second_decided_by,
         decision.grounds.second_note,
     )
 

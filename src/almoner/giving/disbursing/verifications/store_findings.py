@@ -153,7 +153,7 @@ async def has_expired_finding(tx: Tx, verification_id: UUID) -> bool:
     )
 
 
-async def withdraw_evidence_expired_flags(tx: Tx, verification_id: UUID, check: CheckType) -> bool:
+async def withdraw_expired_evidence_flags(tx: Tx, verification_id: UUID, check: CheckType) -> bool:
     """Close flags for expired evidence of a check, because there is new evidence; False if none was open."""
     ended = await tx.execute(
         """
@@ -295,7 +295,7 @@ async def list_open_account_flags(
     return [_flag(row) for row in rows]
 
 
-async def update_flag(tx: Tx, flag: VerificationFlag, status: FlagStatus) -> None:
+async def update_flag_reviews_and_status(tx: Tx, flag: VerificationFlag, status: FlagStatus) -> None:
     """Store the reviews of a locked flag, and its new state."""
     first, second = flag.first_review, flag.second_review
     assert first is not None, "somebody has looked"

@@ -202,8 +202,8 @@ class ClaimDraftResult:
 
     claim: GiftAidClaim | None
     excluded_donations: tuple[ExcludedDonation, ...]
-    waiting_count: int
-    expired_count: int
+    deferred_donation_count: int
+    expired_donation_count: int
 
 
 def basic_rate_tax_pence(donated_pence: int) -> int:

@@ -80,7 +80,7 @@ class ClaimSchedule:
 
     entries: tuple[ClaimScheduleEntry, ...]
     excluded_donations: tuple[ExcludedDonation, ...]
-    waiting_count: int
+    deferred_donation_count: int
 
     @property
     def line_count(self) -> int:

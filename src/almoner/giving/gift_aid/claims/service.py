@@ -74,7 +74,7 @@ async def draft_claim(
     expired = await store.count_expired_donations(tx, organisation_id, since)
     gifts, more = await _select_donations(tx, organisation_id, since, cutoff_at)
     made = hmrc_schedule.build_schedule(gifts, today, year_end, aggregate_small_donations=aggregate_small_donations)
-    drafted = ClaimDraftResult(None, made.excluded_donations, made.waiting_count + more, expired)
+    drafted = ClaimDraftResult(None, made.excluded_donations, made.deferred_donation_count + more, expired)
     if not made.entries:
         return drafted
     minor = sum(one.donation.amount_minor for one in made.entries)
@@ -135,7 +135,7 @@ async def _select_donations(
     return found, 0
 
 
-async def list_excluded_donations(
+async def list_excluded_donations_and_has_more(
     tx: Tx, claim: GiftAidClaim, limit: int = BATCH
 ) -> tuple[list[ExcludedDonation], bool]:
     """The donations that a draft leaves out because HMRC would not accept them now, oldest first.

@@ -37,7 +37,7 @@ async def create_gift_aid(call: ApiCall, body: GiftAidBody) -> GiftAidResponse:
         user_id=body.user_id,
         covers_from=body.covers_from,
         covers_to=body.covers_to,
-        has_secret_key=trusted,
+        uses_secret_api_key=trusted,
     )
     return gift_aid_response(call.tx, created) if trusted else gift_aid_created_response(call.tx, created)
 

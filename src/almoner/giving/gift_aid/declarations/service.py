@@ -34,20 +34,20 @@ async def create_declaration(
     user_id: str | None,
     covers_from: datetime | None = None,
     covers_to: datetime | None = None,
-    has_secret_key: bool,
+    uses_secret_api_key: bool,
 ) -> Declaration:
     """Create a declaration; by default for the past four years and from now on.
 
-    ``user_id``: as sent. ``has_secret_key``: with a secret key. With a publishable key the user is stored only while
-    one of its donation sessions is open, and otherwise ignored silently, so that it does not reveal which users exist.
-    Raises PartnerUserNotFound; IncorrectParams, also for values that no claim could contain.
+    ``user_id``: as sent. ``uses_secret_api_key``: with a secret key. With a publishable key the user is stored only
+    while one of its donation sessions is open, and otherwise ignored silently, so that it does not reveal which users
+    exist. Raises PartnerUserNotFound; IncorrectParams, also for values that no claim could contain.
     """
     begins = covers_from or domain.earliest_covered_at(tx.now)
     problems = claimable.find_declarer_problems(declarer)
     wrong = [f"body.{_ON_THE_WIRE.get(field, field)} {problem.description}" for field, problem in problems.items()]
     if found := [*wrong, *domain.find_period_problems(begins, covers_to, tx.now)]:
         raise IncorrectParams(*found)
-    whose = await (_user if has_secret_key else _user_with_session)(tx, partner, user_id)
+    whose = await (_user if uses_secret_api_key else _user_with_session)(tx, partner, user_id)
     created = Declaration(tx.new_id(), partner.id, whose, declarer, begins, covers_to, None, tx.now, None)
     await store.insert(tx, partner, created)
     return created

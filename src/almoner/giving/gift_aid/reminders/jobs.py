@@ -19,11 +19,16 @@ from almoner.platform.pages import formats
 
 tasks: Final = TaskRegistry()
 tasks.add_periodic_job(
-    "gift_aid_reminders.send_due", service.next_reminder_at, service.remind_donors, period=timedelta(hours=1)
+    "gift_aid_reminders.send_due",
+    service.next_reminder_at,
+    service.remind_donors_of_declarations,
+    period=timedelta(hours=1),
 )
 
 
-async def compose_reminder_email(tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]) -> Email | None:
+async def compose_declaration_reminder_email(
+    tx: Tx, mails: MailRenderer, job: DecodedJob[RecordReference]
+) -> Email | None:
     """The reminder of a declaration, with a link to cancel it; None if it has ended, or if the donor was erased."""
     try:
         declared, subscription = await service.get_declaration_and_subscription(tx, job.details.id)
@@ -47,5 +52,5 @@ async def compose_reminder_email(tx: Tx, mails: MailRenderer, job: DecodedJob[Re
 
 
 notifications: Final = (
-    NotificationDefinition(SEND, Path(__file__).parent / "mails" / "reminder.html", compose_reminder_email),
+    NotificationDefinition(SEND, Path(__file__).parent / "mails" / "reminder.html", compose_declaration_reminder_email),
 )

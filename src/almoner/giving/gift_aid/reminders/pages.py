@@ -19,13 +19,13 @@ from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.link_sessions import LinkSession
-from almoner.platform.pages.linked_pages import RecordLinkPages
+from almoner.platform.pages.linked_pages import PrivateLinkPages
 from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
-class GiftAidDeclarationPages(RecordLinkPages):
+class GiftAidDeclarationPages(PrivateLinkPages):
     """The pages of donors who declared Gift Aid for a regular donation."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:
@@ -45,7 +45,7 @@ class GiftAidDeclarationPages(RecordLinkPages):
             return await self._page(tx, *await service.get_declaration_and_subscription(tx, declaration_id), visit)
 
     @with_error_pages
-    async def submit(self, request: Request) -> Response:
+    async def submit_form(self, request: Request) -> Response:
         """Cancel the declaration."""
         declaration_id, visit = self._visited(request)
         form = await self._posted(request, visit)

@@ -35,7 +35,7 @@ async def get_declaration_and_subscription(
     return declared, subscription
 
 
-async def remind_donors(tx: Tx, limit: int = BATCH) -> int:
+async def remind_donors_of_declarations(tx: Tx, limit: int = BATCH) -> int:
     """Remind donors of active regular donations of their declarations; returns how many were checked."""
 
     async def remind(declarations: Sequence[Declaration]) -> None:

@@ -13,24 +13,30 @@ LIVE_PAYMENT_RETRY: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class DueDates:
+class ChargeDueDates:
     """Due dates of a subscription. ``date_to_charge``: the date to charge; ``missed_dates``: older dates it covers.
 
     ``expired_dates``: dates that may no longer be charged. ``first_attempt_at``: of the opened date.
     """
 
     date_to_charge: date | None
-    missed_dates: Sequence[date]
-    expired_dates: Sequence[date]
-    first_attempt_at: datetime | None
+    skipped_older_dates: Sequence[date]
+    dates_too_late_to_charge: Sequence[date]
+    first_charge_attempt_at: datetime | None
 
     @property
     def last_due_date(self) -> date:
         """The last due date."""
-        return max([*([self.date_to_charge] if self.date_to_charge else []), *self.missed_dates, *self.expired_dates])
+        return max(
+            [
+                *([self.date_to_charge] if self.date_to_charge else []),
+                *self.skipped_older_dates,
+                *self.dates_too_late_to_charge,
+            ]
+        )
 
 
-def compute_charge_due_dates(subscription: DonationSubscription, now: datetime, zone: tzinfo) -> DueDates | None:
+def compute_charge_due_dates(subscription: DonationSubscription, now: datetime, zone: tzinfo) -> ChargeDueDates | None:
     """The dates that are due at ``now``: at most one is charged, and none on a day with an earlier charge."""
     today = now.astimezone(zone).date()
     due = [day for day in subscription.due_dates_until(today) if subscription.charge_datetime(day, zone) <= now]
@@ -39,9 +45,9 @@ def compute_charge_due_dates(subscription: DonationSubscription, now: datetime, 
     in_time = [day for day in due if today <= last_charge_day(day)]
     too_late = [day for day in due if today > last_charge_day(day)]
     if not in_time:
-        return DueDates(None, (), too_late, None)
+        return ChargeDueDates(None, (), too_late, None)
     *missed, opened = in_time
-    return DueDates(opened, missed, too_late, _first_try(subscription, now, zone))
+    return ChargeDueDates(opened, missed, too_late, _first_try(subscription, now, zone))
 
 
 def _first_try(subscription: DonationSubscription, now: datetime, zone: tzinfo) -> datetime:

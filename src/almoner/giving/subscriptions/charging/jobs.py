@@ -18,13 +18,13 @@ tasks: Final = TaskRegistry()
 
 tasks.add_periodic_job(
     "donation_subscriptions.process_due",
-    service.next_due_at,
+    service.next_subscription_due_at,
     service.process_due_subscriptions,
     sandbox_clock_limit=service.find_oldest_unfinished_charge_or_next_due_at,
 )
 tasks.add_periodic_job(
     "donation_subscriptions.erase_donors",
-    subscriptions.next_erasure_at,
+    subscriptions.next_donor_erasure_at,
     subscriptions.erase_donors_of_unstarted_subscriptions,
 )
 

@@ -66,14 +66,14 @@ async def list_subscription_ids_with_outdated_successor_proposal(
     return await store.list_subscription_ids_with_outdated_successor_proposal(tx, after_id, limit)
 
 
-async def next_due_at(tx: Tx) -> datetime | None:
+async def next_subscription_due_at(tx: Tx) -> datetime | None:
     """When the next subscription is due."""
     return await subscriptions.next_processing_at(tx)
 
 
 async def find_oldest_unfinished_charge_or_next_due_at(tx: Tx) -> datetime | None:
-    """Like ``next_due_at``; while cards are being charged, when the first such charge started."""
-    return await store.find_oldest_unfinished_charge_at(tx) or await next_due_at(tx)
+    """Like ``next_subscription_due_at``; while cards are being charged, when the first such charge started."""
+    return await store.find_oldest_unfinished_charge_at(tx) or await next_subscription_due_at(tx)
 
 
 async def _process_plan(
@@ -189,13 +189,15 @@ async def _open_due_date(
     if charge is not None:
         await _close(tx, charge, None)
         charge = None
-    await subscriptions.skip_due_dates(tx, subscription.id, due.expired_dates, "too_late")
-    await subscriptions.skip_due_dates(tx, subscription.id, due.missed_dates, "missed_date")
+    await subscriptions.skip_due_dates(tx, subscription.id, due.dates_too_late_to_charge, "too_late")
+    await subscriptions.skip_due_dates(tx, subscription.id, due.skipped_older_dates, "missed_date")
     if due.date_to_charge is not None:
-        charge = SubscriptionCharge(subscription.id, due.date_to_charge, "open", next_attempt_at=due.first_attempt_at)
+        charge = SubscriptionCharge(
+            subscription.id, due.date_to_charge, "open", next_attempt_at=due.first_charge_attempt_at
+        )
         await subscriptions.insert_open_charge(tx, charge)
     subscription = with_next_due_date(subscription, subscription.next_due_date_after(due.last_due_date), zone)
-    if skipped := sorted([*due.expired_dates, *due.missed_dates]):
+    if skipped := sorted([*due.dates_too_late_to_charge, *due.skipped_older_dates]):
         subscription = await subscriptions.store_change_and_emit_event(tx, subscription, UPDATED)
         await subscriptions.notify_donor(tx, subscription, "dates_skipped", skipped[0])
     return subscription, charge
@@ -220,8 +222,8 @@ async def _charge(
         donation = await donations.create_subscription_donation(tx, subscription, charge.due_on)
     else:
         donation = await donations.get_for_update(tx, Partner(subscription.partner_id), charge.donation_id)
-        donation = await donations.apply_subscription_amount(tx, donation, subscription)
-    await donations.charge_off_session(tx, subscription, donation, organisation.effective_display_name)
+        donation = await donations.lower_donation_to_subscription_amount(tx, donation, subscription)
+    await donations.enqueue_off_session_charge(tx, subscription, donation, organisation.effective_display_name)
     charge = replace(charge, donation_id=donation.id, attempt_count=charge.attempt_count + 1, next_attempt_at=None)
     await subscriptions.update_charge(tx, charge)
     return replace(subscription, last_charged_on=tx.deployment.date_in_issuer_time_zone(tx.now)), charge

@@ -265,7 +265,7 @@ async def record_subscription_payment(
     charge = await store_charges.find_charge_by_donation(tx, donation.id)
     assert charge is not None, "a donation of a date is that of its charge"
     charged_on = tx.deployment.date_in_issuer_time_zone(payment.created_at)
-    await store_charges.mark_paid(tx, charge, charged_on)
+    await store_charges.mark_charge_paid(tx, charge, charged_on)
     subscription = replace(subscription, last_charged_on=max(subscription.last_charged_on or charged_on, charged_on))
     if subscription.status == "past_due":
         subscription = replace(subscription, status="active", past_due_since=None)
@@ -479,7 +479,7 @@ async def set_payment_method(
     if subscription.status not in domain.LIVE_STATUSES or subscription.payment_method == saved_method:
         return
     former = subscription.payment_method
-    if former is not None and former.expires_later_than(saved_method):
+    if former is not None and former.is_renewal_of(saved_method):
         await store_change_and_emit_event(tx, replace(subscription, payment_method=saved_method), domain.UPDATED)
         return
     if former is None or (former.customer_id, former.id) != (saved_method.customer_id, saved_method.id):
@@ -570,7 +570,7 @@ async def erase_donors_of_unstarted_subscriptions(tx: Tx, limit: int = BATCH) ->
     return await store.erase_donors_of_unstarted_subscriptions(tx, tx.now - domain.ERASED_AFTER, limit)
 
 
-async def next_erasure_at(tx: Tx) -> datetime | None:
+async def next_donor_erasure_at(tx: Tx) -> datetime | None:
     """When the next donor is due to be erased."""
     oldest = await store.find_oldest_unstarted_subscription_cancellation_at(tx)
     return None if oldest is None else oldest + domain.ERASED_AFTER

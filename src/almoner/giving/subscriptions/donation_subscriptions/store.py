@@ -247,7 +247,7 @@ async def list_page(
         return [_subscription(row) for row in listed], total
     conditions = _conditions(filters)
     where = conditions.sql
-    comparison, order = ("<", "desc") if page.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page.fetches_descending else (">", "asc")
     rows = await tx.fetch(
         f"""
         select listed.*, total from (select count(*) as total from donation_subscription where {where}) counted

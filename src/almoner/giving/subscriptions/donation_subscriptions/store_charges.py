@@ -103,7 +103,7 @@ async def update_charge(tx: Tx, charge: SubscriptionCharge) -> None:
     )
 
 
-async def mark_paid(tx: Tx, charge: SubscriptionCharge, charged_on: date) -> None:
+async def mark_charge_paid(tx: Tx, charge: SubscriptionCharge, charged_on: date) -> None:
     """Mark an open date as paid, by a payment that started on this day."""
     await tx.execute(
         """

@@ -73,7 +73,7 @@ async def change_amount(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     subscription = submitted_form.regular_donation.subscription
     subscriptions_domain.ensure_status_in(subscription, *subscriptions_domain.LIVE_STATUSES)
     amounts = hosted_page_domain.donation_amounts_for(subscription.money.currency)
-    minor = hosted_page_domain.parse_entered_amount(
+    minor = hosted_page_domain.parse_entered_amount_or_problem_key(
         submitted_form.field("typed"), amounts, submitted_form.language.locale
     )
     if isinstance(minor, str):

@@ -58,10 +58,10 @@ class RegularDonation:
 
 
 @dataclass(frozen=True, slots=True)
-class DonorRegularDonations:
+class RegularDonationsPageContent:
     """All subscriptions of a donor with a partner, newest first; ended ones last."""
 
-    opened_subscription: DonationSubscription
+    subscription_of_opened_link: DonationSubscription
     partner: PartnerAccount
     regular_donations: Sequence[RegularDonation]
 

@@ -34,7 +34,7 @@ from almoner.giving.subscriptions.donor_pages.actions import (
     Problems,
     SubmittedForm,
 )
-from almoner.giving.subscriptions.donor_pages.domain import DonorRegularDonations, RegularDonation
+from almoner.giving.subscriptions.donor_pages.domain import RegularDonation, RegularDonationsPageContent
 from almoner.giving.subscriptions.donor_pages.ports import DonorPaymentFunctions
 from almoner.kit.errors import AccountPaused, NotFound, ServiceUnavailable
 from almoner.kit.money import Money
@@ -46,7 +46,7 @@ from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.error_pages import not_found_routes
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.link_sessions import LinkSession
-from almoner.platform.pages.linked_pages import RecordLinkPages
+from almoner.platform.pages.linked_pages import PrivateLinkPages
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import Language
 
@@ -57,7 +57,7 @@ _VISIT: Final = timedelta(hours=24)
 _VISIT_SECONDS: Final = int(_VISIT.total_seconds())
 
 
-class RegularDonationPages(RecordLinkPages):
+class RegularDonationPages(PrivateLinkPages):
     """The pages of donors with regular donations."""
 
     def __init__(self, db: Database, pages: PageRenderer, provider: DonorPaymentFunctions) -> None:
@@ -177,7 +177,9 @@ class RegularDonationPages(RecordLinkPages):
         self, request: Request, opened_by: UUID, subscription_id: UUID, action: DonorAction, form: FormData
     ) -> Problems:
         async with self._db.write() as tx:
-            shown = (await service.load_regular_donation(tx, opened_by, subscription_id)).regular_donations[0]
+            shown = (await service.load_page_of_one_regular_donation(tx, opened_by, subscription_id)).regular_donations[
+                0
+            ]
             problems = await action.perform(
                 tx, SubmittedForm(shown, form, self.pages.language_for_tag(shown.subscription.language))
             )
@@ -193,14 +195,14 @@ class RegularDonationPages(RecordLinkPages):
         if await self._posted(request, visit) is None:
             return await self._refused(request, opened_by, subscription_id, visit, "pay")
         async with self._db.read() as tx:
-            found = await service.load_regular_donation(tx, opened_by, subscription_id)
+            found = await service.load_page_of_one_regular_donation(tx, opened_by, subscription_id)
         [shown] = found.regular_donations
         try:
             url = None if shown.unpaid is None else await self._provider.create_payment_url(shown.unpaid[0])
         except AccountPaused:
             links, language = (
                 found.partner.public_links,
-                self.pages.language_for_tag(found.opened_subscription.language),
+                self.pages.language_for_tag(found.subscription_of_opened_link.language),
             )
             return self.pages.render_message("give.paused", language, status=409, partner_links=links)
         except ServiceUnavailable:
@@ -229,7 +231,7 @@ class RegularDonationPages(RecordLinkPages):
             donation = await donations.get(tx, ALL_PARTNERS, payment.donation_id)
             if donation.subscription_id is None:
                 raise NotFound
-            shown = await service.load_regular_donations(tx, donation.subscription_id)
+            shown = await service.load_page_of_all_regular_donations(tx, donation.subscription_id)
         done = "pay" if donation.payment_id is not None else "pay_open"
         return self._after_provider(request, shown, done)
 
@@ -265,10 +267,10 @@ class RegularDonationPages(RecordLinkPages):
                 "give.broken", self.pages.preferred_language(request), status=503, icon="clock"
             )
         async with self._db.read() as tx:
-            shown = await service.load_regular_donations(tx, subscription_id)
+            shown = await service.load_page_of_all_regular_donations(tx, subscription_id)
         return self._after_provider(request, shown, "card" if changed else "card_open")
 
-    def _after_provider(self, request: Request, shown: DonorRegularDonations, done: str) -> Response:
+    def _after_provider(self, request: Request, shown: RegularDonationsPageContent, done: str) -> Response:
         """Redirect to the page if this browser has opened its link; otherwise show only the result."""
         for one in shown.regular_donations:
             name = self._ids.encode(_TYPE, one.subscription.id)
@@ -276,7 +278,7 @@ class RegularDonationPages(RecordLinkPages):
                 return self._redirect(one.subscription.id, done)
         return self.pages.render_page(
             "regular_returned.html",
-            self.pages.language_for_tag(shown.opened_subscription.language),
+            self.pages.language_for_tag(shown.subscription_of_opened_link.language),
             text=f"regular.done.{done}",
             partner_links=shown.partner.public_links,
         )
@@ -335,8 +337,8 @@ class RegularDonationPages(RecordLinkPages):
         self, request: Request, opened_by: UUID, visit: LinkSession, *, status: int = 200, notice: str | None = None
     ) -> Response:
         async with self._db.read() as tx:
-            shown = await service.load_regular_donations(tx, opened_by)
-        language = self.pages.language_for_tag(shown.opened_subscription.language)
+            shown = await service.load_page_of_all_regular_donations(tx, opened_by)
+        language = self.pages.language_for_tag(shown.subscription_of_opened_link.language)
         done = request.query_params.get("done")
         return self.pages.render_page(
             "regular.html",
@@ -349,7 +351,9 @@ class RegularDonationPages(RecordLinkPages):
             partner_links=shown.partner.public_links,
             listed=[self._context(one, language) for one in shown.regular_donations],
             donor=formats.full_name(
-                shown.opened_subscription.first_name or "", shown.opened_subscription.last_name or "", language.locale
+                shown.subscription_of_opened_link.first_name or "",
+                shown.subscription_of_opened_link.last_name or "",
+                language.locale,
             ),
             statement_url=self._statement_url(shown),
             csrf=visit.csrf,
@@ -396,7 +400,7 @@ class RegularDonationPages(RecordLinkPages):
     def _token(self, donation_id: UUID) -> str:
         return self._vault.create_page_token(receipts_domain.PAGE_PURPOSE, donation_id)
 
-    def _statement_url(self, shown: DonorRegularDonations) -> str | None:
+    def _statement_url(self, shown: RegularDonationsPageContent) -> str | None:
         """The URL of the statement of all donations, by the newest receipt; both links go to the same mailbox."""
         newest = next((one.paid_donations[0].id for one in shown.regular_donations if one.paid_donations), None)
         if newest is None:
@@ -418,9 +422,12 @@ class RegularDonationPages(RecordLinkPages):
         needed: AgreementRequired | None = None,
     ) -> Response:
         async with self._db.read() as tx:
-            shown = await service.load_regular_donation(tx, opened_by, subscription_id)
+            shown = await service.load_page_of_one_regular_donation(tx, opened_by, subscription_id)
             today = self._db.deployment.date_in_issuer_time_zone(tx.now)
-        one, language = shown.regular_donations[0], self.pages.language_for_tag(shown.opened_subscription.language)
+        one, language = (
+            shown.regular_donations[0],
+            self.pages.language_for_tag(shown.subscription_of_opened_link.language),
+        )
         if one.subscription.status == "cancelled":
             return self._redirect(opened_by, "cancel")
         return self.pages.render_page(

@@ -18,7 +18,7 @@ from almoner.giving.subscriptions.donation_subscriptions import domain as subscr
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
 from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription
 from almoner.giving.subscriptions.donor_pages import domain, store
-from almoner.giving.subscriptions.donor_pages.domain import DonorRegularDonations, PaidDonation, RegularDonation
+from almoner.giving.subscriptions.donor_pages.domain import PaidDonation, RegularDonation, RegularDonationsPageContent
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.kit.recurrence import Frequency
@@ -54,9 +54,9 @@ async def get_subscription(tx: Tx, subscription_id: UUID) -> DonationSubscriptio
     return subscription
 
 
-async def load_regular_donations(tx: Tx, opened_subscription_id: UUID) -> DonorRegularDonations:
+async def load_page_of_all_regular_donations(tx: Tx, link_subscription_id: UUID) -> RegularDonationsPageContent:
     """All subscriptions of the donor whose link was opened. Raises NotFound."""
-    opened_by = await get_subscription(tx, opened_subscription_id)
+    opened_by = await get_subscription(tx, link_subscription_id)
     assert opened_by.email is not None, "just looked"
     partner = Partner(opened_by.partner_id)
     plans = await subscriptions.list_by_donor(tx, partner, opened_by.email)
@@ -65,15 +65,15 @@ async def load_regular_donations(tx: Tx, opened_subscription_id: UUID) -> DonorR
         tx, partner, [subscription.id for subscription in plans], domain.RECEIPTS_SHOWN
     )
     listed = [await _shown(tx, partner, subscription, receipts.get(subscription.id, [])) for subscription in plans]
-    return DonorRegularDonations(opened_by, await partners.get(tx, partner), listed)
+    return RegularDonationsPageContent(opened_by, await partners.get(tx, partner), listed)
 
 
 async def get_subscription_of_same_donor(
-    tx: Tx, opened_subscription_id: UUID, subscription_id: UUID
+    tx: Tx, link_subscription_id: UUID, subscription_id: UUID
 ) -> DonationSubscription:
     """A subscription of the donor whose link was opened. Raises NotFound."""
     opened, subscription = (
-        await get_subscription(tx, opened_subscription_id),
+        await get_subscription(tx, link_subscription_id),
         await get_subscription(tx, subscription_id),
     )
     if (
@@ -84,11 +84,13 @@ async def get_subscription_of_same_donor(
     return subscription
 
 
-async def load_regular_donation(tx: Tx, opened_subscription_id: UUID, subscription_id: UUID) -> DonorRegularDonations:
+async def load_page_of_one_regular_donation(
+    tx: Tx, link_subscription_id: UUID, subscription_id: UUID
+) -> RegularDonationsPageContent:
     """Like ``load``, with a single subscription. Raises NotFound."""
-    subscription = await get_subscription_of_same_donor(tx, opened_subscription_id, subscription_id)
+    subscription = await get_subscription_of_same_donor(tx, link_subscription_id, subscription_id)
     partner = Partner(subscription.partner_id)
-    return DonorRegularDonations(
+    return RegularDonationsPageContent(
         subscription, await partners.get(tx, partner), [await _shown(tx, partner, subscription, [])]
     )
 
@@ -134,7 +136,9 @@ async def request_management_link(tx: Tx, subscription_id: UUID) -> bool:
     subscription = await get_subscription(tx, subscription_id)
     assert subscription.email is not None, "just looked"
     partner = Partner(subscription.partner_id)
-    link_id = await requested_emails.record_email_request(tx, partner, "regular_donations", subscription.email)
+    link_id = await requested_emails.record_email_request_within_limit(
+        tx, partner, "regular_donations", subscription.email
+    )
     if link_id is None:
         return False
     await SEND_LINK.enqueue(tx, SendManagementLinkJob(link_id, subscription.id), unique_key=str(link_id))

@@ -88,7 +88,7 @@ async def mark_payment_method_setup_completed(tx: Tx, setup_id: UUID) -> bool:
     )
 
 
-class CardChangeSetup(NamedTuple):
+class PaymentMethodSetup(NamedTuple):
     """The subscription of a card change, and the provider's ID of its page."""
 
     subscription_id: UUID
@@ -96,9 +96,9 @@ class CardChangeSetup(NamedTuple):
 
 
 @across_partners("banking")
-async def find_payment_method_setup(tx: Tx, setup_id: UUID) -> CardChangeSetup | None:
+async def find_payment_method_setup(tx: Tx, setup_id: UUID) -> PaymentMethodSetup | None:
     """The subscription of a card change, and the provider's ID of its page."""
     row = await tx.fetchrow(
         "select subscription_id, provider_setup from donation_subscription_setup where id = $1", setup_id
     )
-    return CardChangeSetup(row["subscription_id"], row["provider_setup"]) if row else None
+    return PaymentMethodSetup(row["subscription_id"], row["provider_setup"]) if row else None

@@ -127,9 +127,9 @@ def _ensure_size(size: tuple[int, int], max_count: int) -> None:
         raise FileRefused(f"has more than {max_count:,} pixels", "pixels")
 
 
-def save_jpeg(picture: Image.Image, target: BinaryIO) -> str:
+def save_jpeg(image: Image.Image, target: BinaryIO) -> str:
     """Write a JPEG, scaled down to the largest image that is stored; returns its media type."""
-    plain = _strip_pixels(picture, "L" if picture.mode in ("1", "L") else "RGB")
+    plain = _strip_pixels(image, "L" if image.mode in ("1", "L") else "RGB")
     while True:
         written = BytesIO()
         plain.save(written, "JPEG", quality=85)

@@ -97,10 +97,10 @@ def find_configuration_problems(configuration: Configuration) -> list[str]:
     narrowed = set(configuration.allowed_organisation_types) != set(ORGANISATION_TYPES)
     if narrowed and not configuration.runs_check("validation_request"):
         found.append("body.allowedOrganisationTypes narrows nothing without the check validation_request")
-    return found + find_field_problems(configuration.partner_fields)
+    return found + find_partner_field_problems(configuration.partner_fields)
 
 
-def find_field_problems(fields: Sequence[PartnerField]) -> list[str]:
+def find_partner_field_problems(fields: Sequence[PartnerField]) -> list[str]:
     """One sentence for every rule that the questions break."""
     found = []
     if len(fields) > MAX_FIELDS:

@@ -22,7 +22,7 @@ _HEADERS: Final = {
 _SUFFIXES: Final = {"image/jpeg": "jpg", "image/png": "png", "application/pdf": "pdf"}
 
 
-class DownloadPages:
+class DocumentDownloadPages:
     """The page that documents are downloaded from."""
 
     def __init__(self, db: Database, blobs: BlobStore) -> None:

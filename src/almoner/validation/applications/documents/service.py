@@ -75,7 +75,7 @@ _LONGEST_NAME: Final = 255
 
 
 async def store_document(
-    tx: Tx, partner: Partner, upload: StoredFile, stored_documents: Sequence[Document] = ()
+    tx: Tx, partner: Partner, upload: StoredFile, existing_record_documents: Sequence[Document] = ()
 ) -> Document:
     """Create a document from a stored file, within the quota of its record's other documents.
 
@@ -97,7 +97,7 @@ async def store_document(
         None,
         _file_name(upload.name),
     )
-    domain.ensure_within_quota(stored_documents, document)
+    domain.ensure_within_quota(existing_record_documents, document)
     await store.lock_partner_uploads(tx, partner)
     if await store.count_uploaded_bytes(tx, partner, tx.now - domain.DAY) + upload.size > domain.MAX_BYTES_PER_DAY:
         raise RateExceeded(domain.RETRY_SECONDS)
@@ -142,9 +142,9 @@ async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Doc
     return document
 
 
-async def schedule_retention_checks(tx: Tx, check_times: Mapping[UUID, datetime]) -> None:
+async def schedule_retention_checks(tx: Tx, check_time_by_document_id: Mapping[UUID, datetime]) -> None:
     """Set when these documents' retention is checked again."""
-    await store.set_next_retention_checks(tx, check_times)
+    await store.set_next_retention_checks(tx, check_time_by_document_id)
 
 
 def build_download_url(tx: Tx, document: Document) -> str:

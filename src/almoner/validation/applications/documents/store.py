@@ -131,15 +131,15 @@ async def lock_documents_due_for_retention_check(tx: Tx, limit: int) -> list[Doc
 
 
 @across_partners("sweep")
-async def set_next_retention_checks(tx: Tx, check_times: Mapping[UUID, datetime]) -> None:
+async def set_next_retention_checks(tx: Tx, check_time_by_document_id: Mapping[UUID, datetime]) -> None:
     """Store when each document is checked next."""
     await tx.execute(
         """
         update document d set next_check_at = given.at from unnest($1::uuid[], $2::timestamptz[]) as given (id, at)
         where d.id = given.id
         """,
-        list(check_times),
-        list(check_times.values()),
+        list(check_time_by_document_id),
+        list(check_time_by_document_id.values()),
     )
 
 
@@ -199,7 +199,7 @@ async def list_least_recently_verified_documents(tx: Tx, limit: int) -> list[Doc
 
 
 @across_partners("sweep")
-async def record_blob_verification_results(tx: Tx, intact_by_id: Mapping[UUID, bool]) -> None:
+async def record_blob_verification_results(tx: Tx, is_intact_by_document_id: Mapping[UUID, bool]) -> None:
     """Store which documents' bytes are present and which are not."""
     await tx.execute(
         """
@@ -207,7 +207,7 @@ async def record_blob_verification_results(tx: Tx, intact_by_id: Mapping[UUID, b
             missing_at = case when given.there then null else coalesce(d.missing_at, $3) end
         from unnest($1::uuid[], $2::boolean[]) as given (id, there) where d.id = given.id
         """,
-        list(intact_by_id),
-        list(intact_by_id.values()),
+        list(is_intact_by_document_id),
+        list(is_intact_by_document_id.values()),
         tx.now,
     )

@@ -17,7 +17,7 @@ from almoner.validation.agents import service as agents
 from almoner.validation.applications.form import drafts, service
 from almoner.validation.applications.form.form_session import redirect_to, with_form_error_pages
 from almoner.validation.applications.form.notifications import notify_applicant
-from almoner.validation.applications.form.status_session import StatusPagesBase, StatusRequest
+from almoner.validation.applications.form.status_session import StatusPageRequest, StatusPagesBase
 from almoner.validation.applications.form.submit import STATUS_PAGE
 from almoner.validation.applications.submissions import domain as submissions_domain
 from almoner.validation.applications.submissions import service as submissions
@@ -33,7 +33,7 @@ _TOO_LATE: Final = (
 """Raised if the form was opened before the decision or confirmation."""
 
 
-class CorrectionPages(StatusPagesBase):
+class ApplicationCorrectionPages(StatusPagesBase):
     """The correction forms on the status page."""
 
     def routes(self) -> list[Route]:
@@ -52,7 +52,7 @@ class CorrectionPages(StatusPagesBase):
         """
         seen = await self.load_status_request_for_post(request)
         form = await read_form(request)
-        self.ensure_status_csrf(seen, form.get(CSRF_FIELD))
+        self.ensure_valid_status_csrf_token(seen, form.get(CSRF_FIELD))
         if not seen.is_submitting_browser:
             raise NotFound
         email = clean_text(str(form.get("email", "")))
@@ -71,7 +71,7 @@ class CorrectionPages(StatusPagesBase):
             )
         return redirect_to(f"{seen.page_path}?did=mailed")
 
-    async def _write_to(self, tx: Tx, visit: StatusRequest, email: str) -> bool:
+    async def _write_to(self, tx: Tx, visit: StatusPageRequest, email: str) -> bool:
         """Whether limits allow one more email to this address. Raises InvalidState."""
         locked = await submissions.get_for_update(tx, ALL_PARTNERS, visit.submission_id)
         agent = locked.check_records.agent
@@ -86,7 +86,7 @@ class CorrectionPages(StatusPagesBase):
             await self._record(tx, visit, action)
         return done
 
-    async def _correct(self, tx: Tx, visit: StatusRequest, email: str) -> bool:
+    async def _correct(self, tx: Tx, visit: StatusPageRequest, email: str) -> bool:
         corrected = await submissions.correct_email(tx, ALL_PARTNERS, visit.submission_id, email)
         if corrected is None:
             return False
@@ -99,7 +99,7 @@ class CorrectionPages(StatusPagesBase):
         """Change the register or registration number."""
         seen = await self.load_status_request_for_post(request)
         form = await read_form(request)
-        self.ensure_status_csrf(seen, form.get(CSRF_FIELD))
+        self.ensure_valid_status_csrf_token(seen, form.get(CSRF_FIELD))
         given = {name: clean_text(str(form.get(name, ""))) for name in ("registry", "number")}
         async with self.db.read() as tx:
             country = (await submissions.get(tx, ALL_PARTNERS, seen.submission_id)).country_code

@@ -171,13 +171,13 @@ def find_applicant_problems(
     return problems
 
 
-def find_email_problems(text: str) -> Problems:
+def find_email_problems(email: str) -> Problems:
     """The problem of an email address."""
-    if not text:
+    if not email:
         return {"email": "give.problem.email.missing"}
-    if len(text) > _MAX_LENGTH:
+    if len(email) > _MAX_LENGTH:
         return {"email": "give.problem.email.too_long"}
-    return {} if email_addresses.is_email_address(text) else {"email": "give.problem.email.wrong"}
+    return {} if email_addresses.is_email_address(email) else {"email": "give.problem.email.wrong"}
 
 
 def find_answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, str]) -> Problems:
@@ -231,16 +231,16 @@ def _ascii_number(text: str) -> str:
     return plain.translate(_MARKS).strip()
 
 
-def may_resend_link(send_times: Sequence[datetime], now: datetime) -> bool:
+def may_resend_application_link(previous_send_times: Sequence[datetime], now: datetime) -> bool:
     """Whether the application's link may be emailed again now."""
-    return len(_within_a_day(send_times, now)) < _MAX_SENDS_PER_DAY and all(
-        now - at >= _MIN_SEND_INTERVAL for at in send_times
+    return len(_within_a_day(previous_send_times, now)) < _MAX_SENDS_PER_DAY and all(
+        now - at >= _MIN_SEND_INTERVAL for at in previous_send_times
     )
 
 
-def append_send_time(send_times: Sequence[datetime], now: datetime) -> list[datetime]:
+def append_send_time_and_drop_old(previous_send_times: Sequence[datetime], now: datetime) -> list[datetime]:
     """The send times that still count against the limit, including now."""
-    return [*_within_a_day(send_times, now), now]
+    return [*_within_a_day(previous_send_times, now), now]
 
 
 def _within_a_day(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
@@ -248,9 +248,11 @@ def _within_a_day(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
 
 
 def may_email_form_link(
-    invite_send_times: Sequence[datetime], address_send_times: Sequence[datetime], now: datetime
+    previous_invite_send_times: Sequence[datetime], previous_address_send_times: Sequence[datetime], now: datetime
 ) -> bool:
     """Whether another handover email may be sent, by invite and by address."""
-    if len(invite_send_times) >= _MAX_HANDOVERS or any(now - at < _MIN_SEND_INTERVAL for at in invite_send_times):
+    if len(previous_invite_send_times) >= _MAX_HANDOVERS or any(
+        now - at < _MIN_SEND_INTERVAL for at in previous_invite_send_times
+    ):
         return False
-    return len(_within_a_day(address_send_times, now)) < _MAX_SENDS_PER_DAY
+    return len(_within_a_day(previous_address_send_times, now)) < _MAX_SENDS_PER_DAY

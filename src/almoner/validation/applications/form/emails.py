@@ -14,7 +14,7 @@ from almoner.validation.applications.invites import service as invites
 
 async def compose_form_share_email(tx: Tx, _mails: MailRenderer, job: DecodedJob[SendFormShareJob]) -> Email | None:
     """The email with the link; None if the form cannot be continued any more."""
-    found = await service.find_open_form_share(tx, job.details.share_id)
+    found = await service.find_open_form_share_and_application(tx, job.details.share_id)
     if found is None:
         return None
     handed, application = found

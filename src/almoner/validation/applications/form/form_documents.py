@@ -100,9 +100,9 @@ class FormDocumentPages(FormPagesBase):
         chosen = None
         try:
             uploaded = received.get_uploaded_file()
-            self.ensure_csrf(opened, uploaded.form_fields.get(CSRF_FIELD))
+            self.ensure_valid_csrf_token(opened, uploaded.form_fields.get(CSRF_FIELD))
             kinds = view_models.accepted_document_kinds(opened.application.configuration)
-            chosen = kind = parse_document_kind(uploaded.form_fields.get("type", ""), kinds)
+            chosen = kind = parse_document_kind_or_first(uploaded.form_fields.get("type", ""), kinds)
             async with (
                 self._intake.receive_file(None, uploaded, documents.PAGE_DOCUMENT) as stored,
                 self.db.write() as tx,
@@ -138,7 +138,7 @@ class FormDocumentPages(FormPagesBase):
         """Continue with the next step."""
         opened = await self._here(request)
         await self.read_form(opened)
-        stored = await self.save_step(opened, "documents", lambda draft: replace(draft, documents=True))
+        stored = await self.save_step_answers(opened, "documents", lambda draft: replace(draft, documents=True))
         return self.redirect_to_next_step(stored, "documents")
 
     async def _here(self, request: Request) -> FormRequest:
@@ -171,7 +171,7 @@ class FormDocumentPages(FormPagesBase):
         )
 
 
-def parse_document_kind(value: str, possible_kinds: Sequence[str]) -> Kind:
+def parse_document_kind_or_first(value: str, possible_kinds: Sequence[str]) -> Kind:
     """The kind of document chosen in a form, else the first possible one."""
     named = value if value in possible_kinds else possible_kinds[0]
     return next(kind for kind in get_args(Kind) if kind == named)

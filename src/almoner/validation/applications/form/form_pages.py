@@ -36,7 +36,7 @@ _MAX_QUESTIONS_BYTES: Final = 2 * 1024 * 1024
 _COOKIE_SECONDS: Final = 8 * 24 * 3600  # a day longer than the link, so that visitors learn that it expired
 
 
-class FormPages(FormPagesBase):
+class ApplicationFormPages(FormPagesBase):
     """The pages of the form except the documents step."""
 
     def __init__(self, db: Database, pages: PageRenderer, limiter: RateLimiter) -> None:
@@ -102,7 +102,7 @@ class FormPages(FormPagesBase):
     async def _search_page(self, opened: FormRequest, query: str, problem: str | None = None) -> Response:
         locale = opened.form_context.language.locale
         async with self.db.read() as tx:
-            results = await self._search.build_results_view_model(tx, opened.form_context, query)
+            results = await self._search.search_and_build_results_view_model(tx, opened.form_context, query)
             named = await service.find_chosen_organisation(tx, opened.application)
             chosen = view_models.build_organisation_card(tx, named, locale, chosen=True) if named else None
         problems = {"q": problem} if problem else None
@@ -115,7 +115,7 @@ class FormPages(FormPagesBase):
         """The results alone, for search as you type."""
         opened, query = await self.load_form_request(request), request.query_params.get("q", "")
         async with self.db.read() as tx:
-            results = await self._search.build_results_view_model(tx, opened.form_context, query)
+            results = await self._search.search_and_build_results_view_model(tx, opened.form_context, query)
         return self.views.render_search_results_fragment(opened.form_context, query.strip()[:200], results)
 
     @with_form_error_pages
@@ -131,7 +131,7 @@ class FormPages(FormPagesBase):
         country = known.country if asked is None else clean_text(asked).upper()[:3]
         async with self.db.read() as tx:
             registries = await service.list_registries(tx, country)
-            codes = await service.list_countries_with_registry(tx)
+            codes = await service.list_country_codes_with_registry(tx)
         if not registries:
             wrong = (
                 {"country": "apply.problem.country.missing"}
@@ -154,14 +154,14 @@ class FormPages(FormPagesBase):
         async with self.db.read() as tx:
             registries = await service.list_registries(tx, given.country)
             problems = await service.find_unlisted_nonprofit_problems(tx, given)
-            codes = await service.list_countries_with_registry(tx)
+            codes = await service.list_country_codes_with_registry(tx)
         if not registries:
             return self.views.render_country_choice_page(
                 opened.form_context, codes, "", {"country": "apply.problem.country.missing"}
             )
         if problems:
             return self.views.render_unlisted_nonprofit_page(opened.form_context, given, registries, problems)
-        stored = await self.save_step(
+        stored = await self.save_step_answers(
             opened, "nonprofit", lambda draft: replace(draft, organisation=None, unlisted=given)
         )
         return self.redirect_to_next_step(stored, "nonprofit")
@@ -181,7 +181,7 @@ class FormPages(FormPagesBase):
         if problems := drafts.find_applicant_problems(given, name_required=named, family_name_first=family_name_first):
             return self.views.render_applicant_page(opened.form_context, given, problems)
         return self.redirect_to_next_step(
-            await self.save_step(opened, "person", lambda draft: replace(draft, person=given)), "person"
+            await self.save_step_answers(opened, "person", lambda draft: replace(draft, person=given)), "person"
         )
 
     @with_form_error_pages
@@ -196,7 +196,7 @@ class FormPages(FormPagesBase):
         if problems := drafts.find_answer_problems(fields, given):
             return self.views.render_questions_page(opened.form_context, given, problems)
         return self.redirect_to_next_step(
-            await self.save_step(opened, "questions", lambda draft: replace(draft, answers=given)), "questions"
+            await self.save_step_answers(opened, "questions", lambda draft: replace(draft, answers=given)), "questions"
         )
 
     @with_form_error_pages
@@ -254,7 +254,7 @@ class FormPages(FormPagesBase):
             str(form.get("language", "")), self.views.pages.catalogues.offered_languages
         )
         if chosen is not None:
-            await self.save_step(opened, "language", lambda draft: replace(draft, language=chosen))
+            await self.save_step_answers(opened, "language", lambda draft: replace(draft, language=chosen))
         page = str(form.get("page", ""))
         known = page in (*drafts.form_steps_of(opened.application.configuration), *EXTRA_PAGES)
         return redirect_to(f"{opened.form_context.base_path}/{page}" if known else opened.form_context.base_path)

@@ -67,7 +67,7 @@ class FormRequest:
         return self.application.invite.id
 
 
-class LinkExpired(Exception):
+class StatusLinkExpired(Exception):
     """The link or its session has expired."""
 
     def __init__(self, submission_id: UUID) -> None:
@@ -102,7 +102,7 @@ def with_form_error_pages(handler: Handler[_P]) -> Handler[_P]:
             return await self.render_expired_page(request)
         except InviteInvalidState:
             return await self.respond_to_already_submitted_form(request)
-        except LinkExpired as ended:
+        except StatusLinkExpired as ended:
             return self.redirect_to_resend_page(request, ended.submission_id, "ended")
         except InvalidFormPost:
             return self.render_message_page(request, "again", 403, "lock")
@@ -235,10 +235,10 @@ class FormPagesBase:
     async def read_form(self, form_request: FormRequest, max_bytes: int = MAX_FORM_BYTES) -> FormData:
         """The posted form. Raises InvalidFormPost."""
         form = await read_form(form_request.request, max_bytes)
-        self.ensure_csrf(form_request, form.get(CSRF_FIELD))
+        self.ensure_valid_csrf_token(form_request, form.get(CSRF_FIELD))
         return form
 
-    def ensure_csrf(self, form_request: FormRequest, csrf_token: object) -> None:
+    def ensure_valid_csrf_token(self, form_request: FormRequest, csrf_token: object) -> None:
         """Raises InvalidFormPost unless the CSRF token is valid."""
         if not (
             link_sessions.is_same_origin(form_request.request, self._origin)
@@ -246,7 +246,7 @@ class FormPagesBase:
         ):
             raise InvalidFormPost
 
-    async def save_step(
+    async def save_step_answers(
         self, form_request: FormRequest, step: str, change_draft: Callable[[ApplicationDraft], ApplicationDraft]
     ) -> FormRequest:
         """Save the answers of a step."""

@@ -69,11 +69,11 @@ class FormViews:
         status: int = 200,
         problems: Mapping[str, str | Markup] | None = None,
         notice: FormNotice | None = None,
-        text_values: Mapping[str, object] | None = None,
+        placeholder_values: Mapping[str, object] | None = None,
         **context: Any,
     ) -> HTMLResponse:
-        """Render a page. ``problems``: keys or texts; ``text_values``: placeholders of the texts."""
-        language, reported = form_context.language, dict(text_values or {})
+        """Render a page. ``problems``: keys or texts; ``placeholder_values``: placeholders of the texts."""
+        language, reported = form_context.language, dict(placeholder_values or {})
         shown = {
             field: problem if isinstance(problem, Markup) else language.html(problem, **reported)
             for field, problem in (problems or {}).items()
@@ -166,7 +166,11 @@ class FormViews:
         )
 
     def render_country_choice_page(
-        self, context: FormContext, country_codes: Iterable[str], country: str, problems: Problems | None = None
+        self,
+        context: FormContext,
+        country_codes: Iterable[str],
+        chosen_country_code: str,
+        problems: Problems | None = None,
     ) -> Response:
         """Choose the country of an unlisted nonprofit."""
         locale = context.language.locale
@@ -181,7 +185,7 @@ class FormViews:
             status=422 if problems else 200,
             problems=problems,
             countries=named,
-            country=country,
+            country=chosen_country_code,
         )
 
     def render_unlisted_nonprofit_page(
@@ -200,7 +204,7 @@ class FormViews:
             page_name=_OTHER,
             status=422 if problems else 200,
             problems=problems,
-            text_values={"register": bidi_isolated(names.get(unlisted_nonprofit.registry, ""))},
+            placeholder_values={"register": bidi_isolated(names.get(unlisted_nonprofit.registry, ""))},
             given=unlisted_nonprofit,
             registries=list(names.items()),
             country_name=formats.country_name(unlisted_nonprofit.country, context.language.locale),
@@ -376,7 +380,7 @@ class FormViews:
             status=status,
             problems=problems,
             notice=notice,
-            text_values={"email": bidi_isolated(email)},
+            placeholder_values={"email": bidi_isolated(email)},
             email="" if notice and not notice.is_alert else email,
         )
 

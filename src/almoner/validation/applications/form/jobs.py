@@ -85,7 +85,7 @@ async def compose_status_email(tx: Tx, mails: MailRenderer, job: DecodedJob[Noti
         tx, mails, wanted.submission, wanted.kind, wanted.dedupe_key, job.due_at
     )
     if email is None and wanted.kind == "missing":
-        await applicant_notifications.schedule_requirements_check(tx, wanted.submission, wanted.dedupe_key)
+        await applicant_notifications.schedule_missing_requirements_email(tx, wanted.submission, wanted.dedupe_key)
     return email
 
 

@@ -21,7 +21,7 @@ class NonprofitSearch:
     def __init__(self, limiter: RateLimiter) -> None:
         self._limiter = limiter
 
-    async def build_results_view_model(self, tx: Tx, context: FormContext, query: str) -> dict[str, Any]:
+    async def search_and_build_results_view_model(self, tx: Tx, context: FormContext, query: str) -> dict[str, Any]:
         """The template values of the search results."""
         application, language = context.application, context.language
         nothing = {"bodies": [], "more": False, "found": ""}

@@ -43,7 +43,7 @@ async def notify_applicant(
     await NOTIFY_APPLICANT.enqueue(tx, wanted, due_at=due, unique_key=f"{kind} {submission_id} {dedupe_key}")
 
 
-async def schedule_requirements_check(tx: Tx, submission_id: UUID, dedupe_key: str) -> None:
+async def schedule_missing_requirements_email(tx: Tx, submission_id: UUID, dedupe_key: str) -> None:
     """Check again later whether something is missing, while the nonprofit is undecided."""
     found = await submissions.get(tx, ALL_PARTNERS, submission_id)
     if found.status != "pending" or statuses_by_check(found).get("validation_request") != "pending":
@@ -63,10 +63,10 @@ async def resend_application_link(tx: Tx, submission_id: UUID) -> bool:
     """
     locked = await submissions.get_for_update(tx, ALL_PARTNERS, submission_id)
     before = await store.list_application_link_send_times(tx, locked.id)
-    if not drafts.may_resend_link(before, tx.real_now):
+    if not drafts.may_resend_application_link(before, tx.real_now):
         return False
     await store.save_application_link_send_times(
-        tx, Partner(locked.partner_id), locked.id, drafts.append_send_time(before, tx.real_now)
+        tx, Partner(locked.partner_id), locked.id, drafts.append_send_time_and_drop_old(before, tx.real_now)
     )
     await notify_applicant(tx, locked.id, "link", dedupe_key=str(tx.new_id()))
     return True

@@ -38,19 +38,19 @@ async def preview_decision_emails(
     tx: Tx,
     subject: ReviewSubject,
     apply_decision: Callable[[], Awaitable[object]],
-    kind: NotificationKind | None = None,
+    notification_kind: NotificationKind | None = None,
 ) -> DecisionEmailPreviews:
     """Preview a decision's emails by applying it and rolling back.
 
-    Their links do not work. ``kind``: the kind of email if evidence is requested instead of deciding. Raises what
-    ``apply_decision`` raises.
+    Their links do not work. ``notification_kind``: the kind of email if evidence is requested instead of deciding.
+    Raises what ``apply_decision`` raises.
     """
     found: list[EmailPreview] = []
-    submission_ids, more = await _previewed_submissions(tx, subject, kind)
+    submission_ids, more = await _previewed_submissions(tx, subject, notification_kind)
     with suppress(_RolledBack):
         async with tx.savepoint():
             await apply_decision()
-            for submission_id, planned in await _planned_emails(tx, subject, kind, submission_ids):
+            for submission_id, planned in await _planned_emails(tx, subject, notification_kind, submission_ids):
                 email = await status_emails.build_status_email(tx, mails, submission_id, planned, "", tx.now)
                 if email is not None:
                     shown = replace(email, template_values={**email.template_values, "link": f"{tx.base_urls.pages}/"})
@@ -70,7 +70,9 @@ async def _previewed_submissions(
     if kind is None:
         found = await submissions.list_open_submission_ids(tx, subject.kind, [subject.id])
     else:
-        to_ask = await submissions.list_submission_ids_to_ask(tx, subject.kind, subject.id, submissions.MAX_ASKED)
+        to_ask = await submissions.list_submissions_to_ask_for_evidence(
+            tx, subject.kind, subject.id, submissions.MAX_ASKED
+        )
         found = to_ask.submission_ids
     return found[:_MOST_PREVIEWED], len(found[_MOST_PREVIEWED:])
 

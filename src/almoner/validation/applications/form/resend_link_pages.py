@@ -24,7 +24,7 @@ from almoner.validation.applications.form.submit import LINK_PAGE, STATUS_PAGE
 from almoner.validation.applications.submissions import service as submissions
 
 
-class ResendLinkPages(FormPagesBase):
+class ResendApplicationLinkPages(FormPagesBase):
     """Pages to request a new link, for visitors with a used or expired one."""
 
     def routes(self) -> list[Route]:

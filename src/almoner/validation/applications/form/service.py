@@ -171,7 +171,7 @@ async def email_form_link(tx: Tx, invite_id: UUID, email: str) -> bool:
     invite = await invites.get_for_update(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
     of_invite = await store.list_form_share_send_times(tx, invite_id)
-    to_address = await store.lock_email_and_list_send_times(tx, email, tx.real_now - drafts.DAY)
+    to_address = await store.lock_address_and_list_share_send_times(tx, email, tx.real_now - drafts.DAY)
     if not drafts.may_email_form_link(of_invite, to_address, tx.real_now):
         return False
     new = FormShare(tx.new_id(), invite_id, email, tx.real_now)
@@ -180,7 +180,7 @@ async def email_form_link(tx: Tx, invite_id: UUID, email: str) -> bool:
     return True
 
 
-async def find_open_form_share(tx: Tx, share_id: UUID) -> tuple[FormShare, Application] | None:
+async def find_open_form_share_and_application(tx: Tx, share_id: UUID) -> tuple[FormShare, Application] | None:
     """The handover to email, and its form; None if the form cannot be continued any more."""
     found = await store.find_form_share(tx, share_id)
     if found is None:
@@ -191,7 +191,7 @@ async def find_open_form_share(tx: Tx, share_id: UUID) -> tuple[FormShare, Appli
 
 async def delete_expired_form_data(tx: Tx, limit: int = BATCH) -> int:
     """Delete drafts, documents and handovers of expired invites; returns how many."""
-    unused = await store.list_expired_invites_with_documents(tx, limit)
+    unused = await store.list_expired_invite_ids_with_documents(tx, limit)
     await submission_documents.delete_documents_of_unused_invites(tx, unused)
     return len(unused) + await store.delete_expired_form_data(tx, limit)
 
@@ -201,6 +201,6 @@ async def list_registries(tx: Tx, country_code: str) -> Sequence[Registry]:
     return await registries.list_by_country(tx, country_code) if country_code else []
 
 
-async def list_countries_with_registry(tx: Tx) -> set[str]:
+async def list_country_codes_with_registry(tx: Tx) -> set[str]:
     """The countries that have a register."""
     return await registries.list_country_codes(tx)

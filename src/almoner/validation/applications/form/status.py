@@ -111,7 +111,7 @@ def _reason(check: Check, submission: Submission) -> str:
             code = (parts.agent.rejection_code if parts.agent else None) or "other"
             return _NOT_EVALUATED if code == "validation_request_failed" else f"applied.reason.agent.{code}"
         case "compliance":
-            looked = parts.monitoring is not None and parts.monitoring.results.compliance is not None
+            looked = parts.monitoring is not None and parts.monitoring.results.compliance_status is not None
         case _:
             looked = parts.eligibility is not None and parts.eligibility.results.status is not None
     return f"applied.reason.{check}" if looked else _NOT_EVALUATED

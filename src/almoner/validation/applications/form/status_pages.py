@@ -22,15 +22,15 @@ from almoner.platform.pages.rendering import PageRenderer
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.form import status, store, view_models
-from almoner.validation.applications.form.correction_pages import CorrectionPages
+from almoner.validation.applications.form.correction_pages import ApplicationCorrectionPages
 from almoner.validation.applications.form.form_documents import (
-    parse_document_kind,
+    parse_document_kind_or_first,
     receive_upload,
     upload_problem_text_key,
 )
-from almoner.validation.applications.form.form_session import LinkExpired, redirect_to, with_form_error_pages
-from almoner.validation.applications.form.resend_link_pages import ResendLinkPages
-from almoner.validation.applications.form.status_session import StatusPagesBase, StatusRequest
+from almoner.validation.applications.form.form_session import StatusLinkExpired, redirect_to, with_form_error_pages
+from almoner.validation.applications.form.resend_link_pages import ResendApplicationLinkPages
+from almoner.validation.applications.form.status_session import StatusPageRequest, StatusPagesBase
 from almoner.validation.applications.form.submit import STATUS_PAGE
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import EvidenceTargets, Kind
@@ -41,14 +41,14 @@ from almoner.validation.decisions.appeals import service as appeals
 _COOKIE_SECONDS: Final = 30 * 24 * 3600  # the link opens it again
 
 
-class StatusPages(StatusPagesBase):
+class ApplicationStatusPages(StatusPagesBase):
     """The status page of one application."""
 
     def __init__(self, db: Database, pages: PageRenderer, intake: UploadIntake) -> None:
         super().__init__(db, pages)
         self._intake = intake
-        self._links = ResendLinkPages(db, pages)
-        self._corrections = CorrectionPages(db, pages)
+        self._links = ResendApplicationLinkPages(db, pages)
+        self._corrections = ApplicationCorrectionPages(db, pages)
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
@@ -68,11 +68,11 @@ class StatusPages(StatusPagesBase):
         token = request.query_params.get("token", "")
         if (read := self._vault.read_expiring_page_token(STATUS_PAGE, token)) is None:
             if (found := self._vault.read_page_token(STATUS_PAGE, token)) is not None:
-                raise LinkExpired(found)  # emailed when links did not expire yet
+                raise StatusLinkExpired(found)  # emailed when links did not expire yet
             raise NotFound
         found, until = read
         if until <= self._now() or not await self.was_link_sent_to_current_address(found, until):
-            raise LinkExpired(found)
+            raise StatusLinkExpired(found)
         name = self._ids.encode("validationsubmission", found)
         response = redirect_to(f"/{STATUS_PAGE}/{name}")
         # A second tab reuses the first one's session: a new one would void the form open there.
@@ -99,7 +99,7 @@ class StatusPages(StatusPagesBase):
         """Submit an appeal."""
         seen = await self.load_status_request_for_post(request)
         form = await read_form(request)
-        self.ensure_status_csrf(seen, form.get(CSRF_FIELD))
+        self.ensure_valid_status_csrf_token(seen, form.get(CSRF_FIELD))
         text = clean_text(str(form.get("text", "")), keep_line_breaks=True)
         if (problem := status.find_appeal_text_problem(text)) is not None:
             return await self.render_status_page(
@@ -123,7 +123,7 @@ class StatusPages(StatusPagesBase):
         """Choose the language of the page and of later emails."""
         seen = await self.load_status_request_for_post(request)
         form = await read_form(request)
-        self.ensure_status_csrf(seen, form.get(CSRF_FIELD))
+        self.ensure_valid_status_csrf_token(seen, form.get(CSRF_FIELD))
         chosen = view_models.find_offered_language(
             str(form.get("language", "")), self.views.pages.catalogues.offered_languages
         )
@@ -146,12 +146,12 @@ class StatusPages(StatusPagesBase):
         finally:
             received.close()
 
-    async def _accept_upload(self, visit: StatusRequest, received: ReceivedUpload) -> Response:
+    async def _accept_upload(self, visit: StatusPageRequest, received: ReceivedUpload) -> Response:
         chosen: Kind | None = None
         try:
             uploaded = received.get_uploaded_file()
-            self.ensure_status_csrf(visit, uploaded.form_fields.get(CSRF_FIELD))
-            chosen = parse_document_kind(uploaded.form_fields.get("type", ""), status.DOCUMENT_CHECKS)
+            self.ensure_valid_status_csrf_token(visit, uploaded.form_fields.get(CSRF_FIELD))
+            chosen = parse_document_kind_or_first(uploaded.form_fields.get("type", ""), status.DOCUMENT_CHECKS)
             async with (
                 self._intake.receive_file(None, uploaded, documents.PAGE_DOCUMENT) as stored,
                 self.db.write() as tx,

@@ -17,7 +17,7 @@ from almoner.platform.pages import link_sessions
 from almoner.platform.pages.link_sessions import LinkSession
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.validation.applications.form import status_views
-from almoner.validation.applications.form.form_session import FormPagesBase, InvalidFormPost, LinkExpired
+from almoner.validation.applications.form.form_session import FormPagesBase, InvalidFormPost, StatusLinkExpired
 from almoner.validation.applications.form.status_views import ApplicationStatus, StatusViews
 from almoner.validation.applications.form.submit import BY_FORM, LINK_LIFETIME, STATUS_PAGE
 from almoner.validation.applications.submissions import service as submissions
@@ -32,7 +32,7 @@ _NOTICES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class StatusRequest:
+class StatusPageRequest:
     """A request with the session cookie of a submission's status page.
 
     ``is_from_email_link``: whether it came by an emailed link, not by the form. ``is_submitting_browser``: whether this
@@ -71,8 +71,8 @@ class StatusPagesBase(FormPagesBase):
             submission_id, visit.expires_at
         )
 
-    async def load_status_request(self, request: Request) -> StatusRequest:
-        """The visit of a browser with a valid cookie. Raises NotFound, LinkExpired."""
+    async def load_status_request(self, request: Request) -> StatusPageRequest:
+        """The visit of a browser with a valid cookie. Raises NotFound, StatusLinkExpired."""
         name = request.path_params["id"]
         found = self._ids.decode("validationsubmission", name)
         if found is None:
@@ -88,21 +88,25 @@ class StatusPagesBase(FormPagesBase):
             and self.is_session_unexpired(by_link)
             and await self._is_for_this_address(found, by_link)
         ):
-            return StatusRequest(request, by_link, found, name, is_from_email_link=True, is_submitting_browser=sender)
+            return StatusPageRequest(
+                request, by_link, found, name, is_from_email_link=True, is_submitting_browser=sender
+            )
         if by_form is not None and sender:
-            return StatusRequest(request, by_form, found, name, is_from_email_link=False, is_submitting_browser=True)
+            return StatusPageRequest(
+                request, by_form, found, name, is_from_email_link=False, is_submitting_browser=True
+            )
         if by_link is not None or by_form is not None:
-            raise LinkExpired(found)
+            raise StatusLinkExpired(found)
         raise NotFound
 
-    async def load_status_request_for_post(self, request: Request) -> StatusRequest:
+    async def load_status_request_for_post(self, request: Request) -> StatusPageRequest:
         """Like ``load_status_request``, for a form post; errors are shown in the application's language."""
         seen = await self.load_status_request(request)
         async with self.db.read() as tx:
             request.state.language = await status_views.get_application_language(tx, seen.submission_id)
         return seen
 
-    def ensure_status_csrf(self, status_request: StatusRequest, csrf_token: object) -> None:
+    def ensure_valid_status_csrf_token(self, status_request: StatusPageRequest, csrf_token: object) -> None:
         """Raises InvalidFormPost unless the CSRF token is valid."""
         if not (
             link_sessions.is_same_origin(status_request.request, self._origin)
@@ -110,7 +114,7 @@ class StatusPagesBase(FormPagesBase):
         ):
             raise InvalidFormPost
 
-    async def _record(self, tx: Tx, visit: StatusRequest, action: str) -> None:
+    async def _record(self, tx: Tx, visit: StatusPageRequest, action: str) -> None:
         """Audit an action of the applicant."""
         submission = await submissions.get(tx, ALL_PARTNERS, visit.submission_id)
         address = visit.request.client.host if visit.request.client else None
@@ -125,7 +129,7 @@ class StatusPagesBase(FormPagesBase):
 
     async def render_status_page(
         self,
-        status_request: StatusRequest,
+        status_request: StatusPageRequest,
         *,
         http_status: int = 200,
         problems: Mapping[str, str] | None = None,

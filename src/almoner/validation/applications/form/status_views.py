@@ -73,7 +73,7 @@ class ApplicationStatus:
         """The email address that is not confirmed yet, if any."""
         agent, waits = (
             self.submission.check_records.agent,
-            self.submission.is_open or self.submission.is_resumed_by_appeal,
+            self.submission.is_open or self.submission.has_checks_resumed_by_appeal,
         )
         return agent.email if waits and agent is not None and agent.is_email_unconfirmed else None
 

@@ -123,7 +123,7 @@ async def list_form_share_send_times(tx: Tx, invite_id: UUID) -> list[datetime]:
 _ADDRESS_SEND_TIMES: Final = "select sent_at from application_handover where lower(email) = lower($1) and sent_at > $2"
 
 
-async def lock_email_and_list_send_times(tx: Tx, email: str, since: datetime) -> list[datetime]:
+async def lock_address_and_list_share_send_times(tx: Tx, email: str, since: datetime) -> list[datetime]:
     """When emails of any invite were sent to an address since a time. Locks the address until the transaction ends."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('application_handover ' || lower($1), 0))", email)
     rows = await tx.fetch(_ADDRESS_SEND_TIMES, email, since)
@@ -193,7 +193,7 @@ async def save_application_link_send_times(
 
 
 @across_partners("sweep")
-async def list_expired_invites_with_documents(tx: Tx, limit: int) -> list[UUID]:
+async def list_expired_invite_ids_with_documents(tx: Tx, limit: int) -> list[UUID]:
     """Expired invites with documents that nothing needs any more."""
     rows = await tx.fetch(
         f"select distinct i.id from {_UNUSED_DOCUMENTS} and i.expires_at <= $1 limit $2", tx.now, limit

@@ -28,7 +28,9 @@ async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -
     """Verify the applicant at another email address; None if limits forbid an email. Raises NotFound, InvalidState."""
     locked = await submission_evaluation.get_for_update(tx, scope, submission_id)
     agent = locked.check_records.agent
-    if not ((locked.is_open or locked.is_resumed_by_appeal) and agent is not None and agent.is_email_unconfirmed):
+    if not (
+        (locked.is_open or locked.has_checks_resumed_by_appeal) and agent is not None and agent.is_email_unconfirmed
+    ):
         raise domain.InvalidState("there is no address that nobody has confirmed")
     made = await agents.correct_email(tx, Partner(locked.partner_id), agent.id, email)
     if made is None:

@@ -77,7 +77,7 @@ class InvalidSubTags(BadRequest):
     message = "One or more of the activity sub-tags are not known"
 
 
-class InvalidPayloadConfigInviteId(BadRequest):
+class BothConfigurationAndInviteGiven(BadRequest):
     code = "validation_submission/invalid_payload_config_invite_id"
     message = "Provide either configurationId or validationInviteId; an invite already has a configuration"
 
@@ -222,7 +222,7 @@ class Submission:
         return self.status in ("pending", "processed")
 
     @property
-    def is_resumed_by_appeal(self) -> bool:
+    def has_checks_resumed_by_appeal(self) -> bool:
         """Whether a reversed appeal resumed checks that have not ended yet."""
         appeal = self.check_records.appeal
         return appeal is not None and appeal.status == "reversed" and not appeal.is_completed
@@ -302,8 +302,8 @@ def _compliance(check_records: CheckRecords) -> CheckStatus:
     assert monitoring is not None, "who checks compliance has a subscription"
     if monitoring.status == "validation_request_failed":
         return "failed"
-    if monitoring.status in ("live", "cancelled") and monitoring.results.compliance is not None:
-        return "passed" if monitoring.results.compliance == "pass" else "failed"
+    if monitoring.status in ("live", "cancelled") and monitoring.results.compliance_status is not None:
+        return "passed" if monitoring.results.compliance_status == "pass" else "failed"
     return _cancelled(check_records, "compliance") if monitoring.status == "cancelled" else "pending"
 
 

@@ -19,7 +19,7 @@ MAX_ASKED: Final = 20
 """The maximum number of applicants that one request asks. Further requests ask the others."""
 
 
-def list_requestable_evidence(submission: Submission, check: Check) -> list[str]:
+def list_requestable_evidence_codes(submission: Submission, check: Check) -> list[str]:
     """The evidence that may be requested from its applicant."""
     correctable = may_correct_registry_number(submission)
     return [one for one in REQUESTABLE.get(check, ()) if one != CORRECTION or correctable]
@@ -27,7 +27,7 @@ def list_requestable_evidence(submission: Submission, check: Check) -> list[str]
 
 async def lock_submissions_for_evidence_request(tx: Tx, check: Check, check_record_id: UUID) -> list[Submission]:
     """Lock the undecided submissions whose applicants are asked next about this check, at most ``MAX_ASKED``."""
-    to_ask = await store.list_submission_ids_to_ask(tx, check, check_record_id, MAX_ASKED)
+    to_ask = await store.list_submissions_to_ask_for_evidence(tx, check, check_record_id, MAX_ASKED)
     found = [await submission_evaluation.get_for_update(tx, ALL_PARTNERS, one) for one in sorted(to_ask.submission_ids)]
     return [one for one in found if one.status == "pending" and one.applicant.email is not None]
 
@@ -47,9 +47,9 @@ async def load_requested_evidence_by_check_record_id(
         loaded = await loader.load_submissions(tx, Partner(partner_id), own)
         for row, one in zip(own, loaded, strict=True):
             found.setdefault(row[f"{check}_id"], []).extend(
-                RequestedEvidence(missing.accepted[0], missing.since)
+                RequestedEvidence(missing.accepted_alternatives[0], missing.since)
                 for missing in requirements_of(one)
-                if missing.requested and missing.check == check
+                if missing.is_requested_by_reviewer and missing.check == check
             )
     return found
 
@@ -57,7 +57,7 @@ async def load_requested_evidence_by_check_record_id(
 async def request_evidence(
     tx: Tx, submission: Submission, check: Check, evidence_code: str, requested_by: str
 ) -> Submission:
-    """Request one of the ``list_requestable_evidence`` from the applicant of a locked submission."""
+    """Request one of the ``list_requestable_evidence_codes`` from the applicant of a locked submission."""
     await store.insert_evidence_request(
         tx, Partner(submission.partner_id), submission.id, check, evidence_code, requested_by
     )

@@ -16,29 +16,29 @@ from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.requests import service as validation_requests
 
 
-async def load_submissions(tx: Tx, partner: Partner, rows: Sequence[Record]) -> list[Submission]:
+async def load_submissions(tx: Tx, partner: Partner, submission_rows: Sequence[Record]) -> list[Submission]:
     """The submissions of these rows of one partner, in their order."""
-    if not rows:
+    if not submission_rows:
         return []
-    own = [store.submission_fields_of_row(row) for row in rows]
+    own = [store.submission_fields_of_row(row) for row in submission_rows]
 
     def named(column: str) -> list[UUID]:
-        return list(_present(row[column] for row in rows))
+        return list(_present(row[column] for row in submission_rows))
 
     known_configurations = await configurations.load_configurations_by_id(tx, partner, named("configuration_id"))
     known_requests = await validation_requests.load_requests_by_id(tx, partner, named("validation_request_id"))
     known_monitoring = await monitoring.load_subscriptions_by_id(tx, partner, named("monitoring_subscription_id"))
     known_eligibility = await eligibility.load_subscriptions_by_id(tx, partner, named("eligibility_subscription_id"))
     known_agents = await agents.load_verifications_by_id(tx, partner, named("agent_verification_id"))
-    known_organisations = await store.load_organisations_by_submission(tx, [row["id"] for row in rows])
+    known_organisations = await store.load_organisations_by_submission(tx, [row["id"] for row in submission_rows])
     pending = [request.id for request in known_requests.values() if request.status == "pending"]
     evaluated = await store.load_pending_reviews_by_request_id(tx, pending) if pending else {}
-    waiting = [row["id"] for row in rows if row["validation_request_id"] in evaluated]
-    alone = await store.filter_submission_ids_owning_their_request(tx, waiting) if waiting else set()
+    waiting = [row["id"] for row in submission_rows if row["validation_request_id"] in evaluated]
+    alone = await store.filter_submission_ids_with_exclusive_request(tx, waiting) if waiting else set()
     attempt = [agent.id for agent in known_agents.values() if agent.status == "pending_review"]
     asked = await store.load_unanswered_request_times_by_verification_id(tx, attempt) if attempt else {}
-    answered = [row["id"] for row in rows if row["processed_at"] is not None]
-    undecided = [row["id"] for row in rows if row["status"] == "pending"]
+    answered = [row["id"] for row in submission_rows if row["processed_at"] is not None]
+    undecided = [row["id"] for row in submission_rows if row["status"] == "pending"]
     requested = await store.load_requested_evidence_by_submission_and_check(tx, undecided) if undecided else {}
     appeals = await store.load_latest_appeals_by_submission(tx, answered) if answered else {}
 

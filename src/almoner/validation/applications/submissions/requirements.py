@@ -11,7 +11,7 @@ from typing import Final, Literal
 from almoner.validation.agents.domain import LIFETIME
 from almoner.validation.applications.configurations.domain import Check
 from almoner.validation.applications.submissions.domain import RequestedEvidence, Submission, statuses_by_check
-from almoner.validation.requests.domain import MAX_CORRECTIONS, REVIEW_REASONS, is_wrong_number_reason
+from almoner.validation.requests.domain import MAX_CORRECTIONS, REVIEW_REASONS, is_wrong_registry_number_reason
 
 Source = Literal["applicant", "nonprofit", "reviewer"]
 RequirementCode = Literal["registration_evidence", "confirmation", "association", "review"]
@@ -82,17 +82,17 @@ class Requirement:
     source: Source
     since: datetime
     due: datetime | None = None
-    accepted: tuple[str, ...] = ()
+    accepted_alternatives: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     registry_name: str | None = None
     registry_number: str | None = None
-    requested: bool = False
+    is_requested_by_reviewer: bool = False
 
     @property
     def message(self) -> str:
         """The English text for partners."""
-        if self.requested:
-            return f"Waiting for the applicant. A reviewer asked for: {self.accepted[0].replace('_', ' ')}"
+        if self.is_requested_by_reviewer:
+            return f"Waiting for the applicant. A reviewer asked for: {self.accepted_alternatives[0].replace('_', ' ')}"
         reported = [REVIEW_REASONS[reason] for reason in self.reasons if reason in REVIEW_REASONS]
         if not reported:
             return _MESSAGES[self.code]
@@ -101,14 +101,14 @@ class Requirement:
     @property
     def text_key(self) -> str:
         """The key under which pages and emails describe it."""
-        if CORRECTION in self.accepted:
+        if CORRECTION in self.accepted_alternatives:
             return "registry_number"
-        return self.accepted[0] if self.requested else self.code
+        return self.accepted_alternatives[0] if self.is_requested_by_reviewer else self.code
 
 
 def requirements_of(submission: Submission) -> list[Requirement]:
     """Everything that is missing, in the order of the checks; empty when nobody outside must act."""
-    if not (submission.is_open or submission.is_resumed_by_appeal):
+    if not (submission.is_open or submission.has_checks_resumed_by_appeal):
         return []
     looks = {
         "validation_request": _of_nonprofit,
@@ -137,10 +137,10 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
                 "registration_evidence",
                 "applicant",
                 requested.requested_at,
-                accepted=(requested.evidence_code,),
+                accepted_alternatives=(requested.evidence_code,),
                 registry_name=request.details.registry_name,
                 registry_number=request.details.registry_number,
-                requested=True,
+                is_requested_by_reviewer=True,
             )
         ]
     # A document that the scanner rejected cannot be reviewed.
@@ -154,7 +154,7 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
             "applicant",
             evaluated.pending_since,
             # No deadline: only a decision ends a request (spec 3.4), and late evidence is still reviewed.
-            accepted=accepted,
+            accepted_alternatives=accepted,
             reasons=reasons,
             registry_name=request.details.registry_name,
             registry_number=request.details.registry_number,
@@ -183,7 +183,7 @@ def may_correct_registry_number(submission: Submission) -> bool:
         return False
     if request.corrections >= MAX_CORRECTIONS or not submission.check_records.exclusive_request:
         return False
-    return bool(evaluated.reasons) and all(is_wrong_number_reason(reason) for reason in evaluated.reasons)
+    return bool(evaluated.reasons) and all(is_wrong_registry_number_reason(reason) for reason in evaluated.reasons)
 
 
 def _answers(reasons: Sequence[str], *, correctable: bool) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -225,8 +225,8 @@ def _of_agent(submission: Submission) -> list[Requirement]:
                 "association",
                 "applicant",
                 requested.requested_at,
-                accepted=(requested.evidence_code,),
-                requested=True,
+                accepted_alternatives=(requested.evidence_code,),
+                is_requested_by_reviewer=True,
             )
         ]
     if agent.external_action_required:

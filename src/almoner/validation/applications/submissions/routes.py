@@ -19,9 +19,9 @@ from almoner.validation.applications.submission_documents.domain import Submissi
 from almoner.validation.applications.submission_documents.service import ValidationSubmissionDocumentResponse
 from almoner.validation.applications.submissions import document_uploads, previous, service
 from almoner.validation.applications.submissions.domain import (
+    BothConfigurationAndInviteGiven,
     DocumentNotFound,
     InvalidConfigurationId,
-    InvalidPayloadConfigInviteId,
     InvalidState,
     InvalidSubTags,
     NoConfigurationForPartner,
@@ -79,7 +79,7 @@ async def list_validation_submissions(
         InviteNotFound,
         InviteExpired,
         InviteInvalidState,
-        InvalidPayloadConfigInviteId,
+        BothConfigurationAndInviteGiven,
         NoConfigurationForPartner,
         InvalidConfigurationId,
         DocumentNotFound,

@@ -267,7 +267,7 @@ def _requirement_response(missing: Requirement) -> SubmissionRequirementResponse
         missing.code,
         missing.source,
         missing.message,
-        list(missing.accepted),
+        list(missing.accepted_alternatives),
         iso_timestamp(missing.since),
         iso_timestamp_or_none(missing.due),
         missing.registry_name,

@@ -49,7 +49,7 @@ from almoner.validation.applications.submissions.domain import (
 )
 from almoner.validation.applications.submissions.evidence_requests import MAX_ASKED as MAX_ASKED
 from almoner.validation.applications.submissions.evidence_requests import (
-    list_requestable_evidence as list_requestable_evidence,
+    list_requestable_evidence_codes as list_requestable_evidence_codes,
 )
 from almoner.validation.applications.submissions.evidence_requests import (
     load_requested_evidence_by_check_record_id as load_requested_evidence_by_check_record_id,
@@ -71,7 +71,9 @@ from almoner.validation.applications.submissions.store import (
 )
 from almoner.validation.applications.submissions.store import find_email_correction_time as find_email_correction_time
 from almoner.validation.applications.submissions.store import list_open_submission_ids as list_open_submission_ids
-from almoner.validation.applications.submissions.store import list_submission_ids_to_ask as list_submission_ids_to_ask
+from almoner.validation.applications.submissions.store import (
+    list_submissions_to_ask_for_evidence as list_submissions_to_ask_for_evidence,
+)
 from almoner.validation.applications.submissions.submission_evaluation import evaluate_submission as evaluate_submission
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.requests import domain as validation_requests_domain
@@ -156,7 +158,7 @@ async def _load_invite_and_configuration(
     invite = None
     if submission_input.validation_invite_id is not None:
         if submission_input.configuration_id is not None:
-            raise domain.InvalidPayloadConfigInviteId
+            raise domain.BothConfigurationAndInviteGiven
         named = tx.ids.decode("validationinvite", submission_input.validation_invite_id)
         if named is None:
             raise InviteNotFound(

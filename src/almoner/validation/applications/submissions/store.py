@@ -145,8 +145,8 @@ async def set_failure_reasons(tx: Tx, submission_id: UUID, reasons: Mapping[str,
 
 
 @across_partners("held")
-async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, search_words: str) -> None:
-    """Set the organisation of a locked submission that had none. ``search_words``: added to its search text."""
+async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, added_search_words: str) -> None:
+    """Set the organisation of a locked submission that had none. ``added_search_words``: added to its search text."""
     await tx.execute(
         """
         update validation_submission set organisation_id = $2, search_name = search_name || ' ' || $3
@@ -154,7 +154,7 @@ async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, s
         """,
         submission_id,
         organisation_id,
-        search_words,
+        added_search_words,
     )
 
 
@@ -228,17 +228,17 @@ async def set_agent_verification(tx: Tx, submission_id: UUID, verification_id: U
 
 
 @across_partners("held")
-async def add_search_words(tx: Tx, submission_id: UUID, search_words: str) -> None:
+async def add_search_words(tx: Tx, submission_id: UUID, added_search_words: str) -> None:
     """Add words to the search text of a locked submission."""
     await tx.execute(
         "update validation_submission set search_name = search_name || ' ' || $2 where id = $1",
         submission_id,
-        search_words,
+        added_search_words,
     )
 
 
 @across_partners("followers")
-async def filter_submission_ids_owning_their_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
+async def filter_submission_ids_with_exclusive_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
     """Submissions that created their validation request and share it with no other record."""
     rows = await tx.fetch(
         """
@@ -404,15 +404,17 @@ async def can_request_evidence_for_any_submission(tx: Tx, check: str, check_reco
     return found
 
 
-class SubmissionsToAsk(NamedTuple):
+class SubmissionsToAskForEvidence(NamedTuple):
     """The submissions to ask next, and how many wait in all."""
 
     submission_ids: list[UUID]
-    waiting_count: int
+    waiting_submission_count: int
 
 
 @across_partners("operators")
-async def list_submission_ids_to_ask(tx: Tx, check: str, check_record_id: UUID, limit: int) -> SubmissionsToAsk:
+async def list_submissions_to_ask_for_evidence(
+    tx: Tx, check: str, check_record_id: UUID, limit: int
+) -> SubmissionsToAskForEvidence:
     """The submissions to ask next of those of ``can_request_evidence_for_any_submission``.
 
     If there are more than ``limit``: those that were never asked about this check, or else those asked longest ago.
@@ -433,7 +435,7 @@ async def list_submission_ids_to_ask(tx: Tx, check: str, check_record_id: UUID, 
         check,
         limit,
     )
-    return SubmissionsToAsk([row["id"] for row in rows], rows[0]["total"] if rows else 0)
+    return SubmissionsToAskForEvidence([row["id"] for row in rows], rows[0]["total"] if rows else 0)
 
 
 async def list_undecided_submission_ids(tx: Tx, partner: Partner, configuration_id: UUID) -> list[UUID]:
@@ -463,7 +465,7 @@ async def _narrowed(
 ) -> tuple[list[Record], int]:
     conditions = _conditions(filters)
     where = conditions.sql
-    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page_.fetches_descending else (">", "asc")
     after = f"id {comparison} $2" if page_.after_id else "$2::uuid is null"
     rows = await tx.fetch(
         f"""

@@ -112,7 +112,7 @@ def _independent_checks(submission: Submission) -> set[Check]:
     """The checks that get a result of their own after a reversal."""
     parts = submission.check_records
     found: set[Check] = {"agent_verification"}
-    if parts.monitoring is not None and parts.monitoring.results.compliance is None:
+    if parts.monitoring is not None and parts.monitoring.results.compliance_status is None:
         found.add("compliance")
     if parts.eligibility is not None and parts.eligibility.results.status is None:
         found.add("eligibility")

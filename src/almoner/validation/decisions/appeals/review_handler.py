@@ -38,7 +38,7 @@ class AppealReviewHandler:
         self._agents = agents
 
     @property
-    def reason_codes(self) -> Sequence[str]:
+    def rejection_reason_codes(self) -> Sequence[str]:
         """The reason codes for upholding a decision."""
         return domain.REASONS
 

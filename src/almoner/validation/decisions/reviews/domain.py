@@ -243,7 +243,7 @@ class ReviewNote:
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredConflict:
+class DeclaredConflictOfInterest:
     """An operator who must not decide a case, and why."""
 
     by: str

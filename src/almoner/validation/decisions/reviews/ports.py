@@ -12,7 +12,7 @@ class ReviewHandler(Protocol):
     """Loads and decides review subjects of one kind; implemented by their slice."""
 
     @property
-    def reason_codes(self) -> Sequence[str]:
+    def rejection_reason_codes(self) -> Sequence[str]:
         """The possible rejection reasons."""
         ...
 

@@ -32,7 +32,7 @@ from almoner.validation.decisions.reviews.domain import (
     ConflictOfInterest,
     CurrentEvidenceNotSeen,
     DecisionNotReopenable,
-    DeclaredConflict,
+    DeclaredConflictOfInterest,
     HandoverRefused,
     Kind,
     RecordedDecision,
@@ -71,7 +71,7 @@ from almoner.validation.decisions.reviews.store_second_looks import (
 )
 from almoner.validation.decisions.reviews.store_second_looks import list_reason_statistics as list_reason_statistics
 from almoner.validation.decisions.reviews.store_second_looks import (
-    list_second_look_agreement as list_second_look_agreement,
+    list_second_look_agreement_by_reviewer as list_second_look_agreement_by_reviewer,
 )
 from almoner.validation.decisions.reviews.store_second_looks import (
     list_waiting_second_looks as list_waiting_second_looks,
@@ -92,7 +92,7 @@ class ReviewDetails:
     history: ReviewHistory
     claimed_by: str | None
     claimed_until: datetime | None
-    conflicts: Sequence[DeclaredConflict] = ()
+    conflicts: Sequence[DeclaredConflictOfInterest] = ()
     is_evidence_current: bool = True
     """Whether the claimant was shown exactly this evidence."""
 
@@ -152,7 +152,7 @@ class DossierHistory:
 
     reviews: Sequence[DossierReviewResponse]
     decisions: Sequence[DossierDecisionResponse]
-    is_open: bool
+    has_open_review: bool
 
 
 async def load_dossier_history(
@@ -192,7 +192,7 @@ async def claim_for_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, ope
     subject = await _lock_subject(tx, handler, subject_id)
     review = await store.lock_open_review(tx, subject)
     shown, attached = await _load_evidence(tx, handler, subject_id)
-    conflicts = await store.list_conflicts(tx, subject)
+    conflicts = await store.list_conflicts_of_interest(tx, subject)
     held_by = held_until = None
     if review is not None and review.is_claimed_by_another(operator_id, tx.real_now):
         held_by, held_until = review.claimed_by, review.claimed_until
@@ -215,7 +215,7 @@ async def load_review_details(tx: Tx, handler: ReviewHandler, subject_id: UUID) 
     if review is not None and (held_by := review.claimant_at(tx.real_now)) is not None:
         held_until = review.claimed_until
         current = review.claimed_evidence_fingerprint == compute_evidence_fingerprint(review, shown, attached)
-    conflicts = await store.list_conflicts(tx, subject)
+    conflicts = await store.list_conflicts_of_interest(tx, subject)
     return ReviewDetails(subject, shown, attached, history, held_by, held_until, conflicts, current)
 
 
@@ -271,7 +271,7 @@ async def hand_over_review(
     other = tx.ids.encode(operators.ID, assignee.id)
     if other == operator_id or not assignee.active or not assignee.has_role("reviewer"):
         raise HandoverRefused("Choose another operator with the role reviewer.")
-    if other in {one.by for one in await store.list_conflicts(tx, subject)}:
+    if other in {one.by for one in await store.list_conflicts_of_interest(tx, subject)}:
         raise HandoverRefused(f"{assignee.display_name} declared a conflict of interest about it.")
     await store.assign_review(tx, review, other, tx.real_now + HANDOVER_DURATION)
     return subject
@@ -284,12 +284,12 @@ async def add_note(tx: Tx, handler: ReviewHandler, subject_id: UUID, operator_id
     return subject
 
 
-async def declare_conflict(
+async def declare_conflict_of_interest(
     tx: Tx, handler: ReviewHandler, subject_id: UUID, operator_id: str, reason: str
 ) -> ReviewSubject:
     """Declare a permanent conflict of interest, which ends the operator's claim. Raises NotFound."""
     subject = await _lock_subject(tx, handler, subject_id)
-    await store.insert_conflict(tx, subject, DeclaredConflict(operator_id, tx.now, reason))
+    await store.insert_conflict_of_interest(tx, subject, DeclaredConflictOfInterest(operator_id, tx.now, reason))
     review = await store.lock_open_review(tx, subject)
     if review is not None and review.claimed_by == operator_id:
         await store.release_claim(tx, review)
@@ -304,7 +304,7 @@ async def get_second_look(tx: Tx, review_id: UUID, operator_id: str) -> SecondLo
     look = await store_second_looks.find_for_update(tx, review_id)
     if look is None or look.decided_by is not None or look.first_decided_by == operator_id:
         raise NotFound
-    if operator_id in {one.by for one in await store.list_conflicts(tx, look.subject)}:
+    if operator_id in {one.by for one in await store.list_conflicts_of_interest(tx, look.subject)}:
         raise NotFound
     return look
 
@@ -319,7 +319,7 @@ async def decide_second_look(tx: Tx, handler: ReviewHandler, review_id: UUID, de
         raise ReviewNotOpen("Somebody else has given this second look.")
     if look.first_decided_by == decision.by:
         raise ConflictOfInterest("You decided it first: another reviewer takes the second look.")
-    if decision.by in {one.by for one in await store.list_conflicts(tx, look.subject)}:
+    if decision.by in {one.by for one in await store.list_conflicts_of_interest(tx, look.subject)}:
         raise ConflictOfInterest("You declared a conflict of interest about it.")
     await store_second_looks.record_second_look_decision(tx, look, decision)
     return look
@@ -334,7 +334,7 @@ async def decide_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, decisi
     _ensure_known_reason(handler, decision)
     subject = await _lock_subject(tx, handler, subject_id)
     review = await _lock_open_review(tx, subject, decision.by)
-    if decision.by in {one.by for one in await store.list_conflicts(tx, subject)}:
+    if decision.by in {one.by for one in await store.list_conflicts_of_interest(tx, subject)}:
         raise ConflictOfInterest("You declared a conflict of interest about it: another reviewer decides it.")
     if review.claimed_by != decision.by:
         raise CurrentEvidenceNotSeen("You have not been shown it: claim it, and look at it before you decide.")
@@ -352,8 +352,8 @@ async def decide_review(tx: Tx, handler: ReviewHandler, subject_id: UUID, decisi
 
 
 def _ensure_known_reason(case: ReviewHandler, decision: ReviewDecision) -> None:
-    if decision.reason_code is not None and decision.reason_code not in case.reason_codes:
-        raise UnknownReasonCode(f"reason: {decision.reason_code!r} is none of {', '.join(case.reason_codes)}")
+    if decision.reason_code is not None and decision.reason_code not in case.rejection_reason_codes:
+        raise UnknownReasonCode(f"reason: {decision.reason_code!r} is none of {', '.join(case.rejection_reason_codes)}")
 
 
 async def reopen_decision(
@@ -441,4 +441,4 @@ async def collect_decision_metrics(tx: Tx, telemetry: Telemetry) -> None:
     for by, kind, verdict, count in await store.list_decision_counts(tx):
         telemetry.reviews.decisions.set_total((by, kind, verdict), count)
     for one in await store.list_waiting_time_histograms(tx, telemetry.reviews.waited.bounds):
-        telemetry.reviews.waited.set((one.kind,), one.counts_by_bucket, one.total_seconds)
+        telemetry.reviews.waited.set((one.kind,), one.counts_by_bucket, one.total_waiting_seconds)

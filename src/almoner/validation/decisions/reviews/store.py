@@ -12,7 +12,7 @@ from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 from almoner.validation.decisions.reviews.domain import (
     NOT_SHOWN,
-    DeclaredConflict,
+    DeclaredConflictOfInterest,
     EvidenceState,
     Kind,
     RecordedDecision,
@@ -315,7 +315,7 @@ async def count_reviews_with_received_evidence_up_to(tx: Tx, max_count: int) -> 
 
 
 @across_partners("operators")
-async def count_open_reviews_by_filter(tx: Tx, reviewer: str, max_count: int) -> Mapping[str, OpenReviewCount]:
+async def count_open_reviews_by_filter(tx: Tx, reviewer_id: str, max_count: int) -> Mapping[str, OpenReviewCount]:
     """How many open reviews are "claimed" by a person, "overdue", and of each kind, counted up to ``max_count``."""
     rows = await tx.fetch(
         """
@@ -333,7 +333,7 @@ async def count_open_reviews_by_filter(tx: Tx, reviewer: str, max_count: int) ->
             ) of_kind
         ) waiting
         """,
-        reviewer,
+        reviewer_id,
         tx.real_now,
         tx.now,
         get_args(Kind),
@@ -363,7 +363,7 @@ async def list_decision_counts(tx: Tx) -> list[DecisionCount]:
     return [DecisionCount(row[0], row[1], row[2], row[3]) for row in rows]
 
 
-class BucketCount(NamedTuple):
+class WaitingTimeBucketCount(NamedTuple):
     """How many reviews are in a bucket, by the index of its upper bound."""
 
     bucket_index: int
@@ -374,8 +374,8 @@ class WaitingTimeHistogram(NamedTuple):
     """How long decided reviews of a kind waited."""
 
     kind: Kind
-    counts_by_bucket: Sequence[BucketCount]
-    total_seconds: float
+    counts_by_bucket: Sequence[WaitingTimeBucketCount]
+    total_waiting_seconds: float
 
 
 @across_partners("operators")
@@ -393,7 +393,7 @@ async def list_waiting_time_histograms(tx: Tx, bucket_bounds: Sequence[Decimal])
         """,
         bucket_bounds,
     )
-    return [WaitingTimeHistogram(row[0], tuple(map(BucketCount, row[1], row[2])), row[3]) for row in rows]
+    return [WaitingTimeHistogram(row[0], tuple(map(WaitingTimeBucketCount, row[1], row[2])), row[3]) for row in rows]
 
 
 async def assign_review(tx: Tx, review: Review, assignee_id: str, claimed_until: datetime) -> None:
@@ -439,7 +439,7 @@ async def list_notes(tx: Tx, subject: ReviewSubject) -> list[ReviewNote]:
     return [ReviewNote(*row) for row in rows]
 
 
-async def insert_conflict(tx: Tx, subject: ReviewSubject, conflict: DeclaredConflict) -> None:
+async def insert_conflict_of_interest(tx: Tx, subject: ReviewSubject, conflict: DeclaredConflictOfInterest) -> None:
     """Record a conflict of interest, which is permanent."""
     await tx.execute(
         """
@@ -455,7 +455,7 @@ async def insert_conflict(tx: Tx, subject: ReviewSubject, conflict: DeclaredConf
     )
 
 
-async def list_conflicts(tx: Tx, subject: ReviewSubject) -> list[DeclaredConflict]:
+async def list_conflicts_of_interest(tx: Tx, subject: ReviewSubject) -> list[DeclaredConflictOfInterest]:
     """The operators who must not decide a case, and why."""
     rows = await tx.fetch(
         """
@@ -465,7 +465,7 @@ async def list_conflicts(tx: Tx, subject: ReviewSubject) -> list[DeclaredConflic
         subject.kind,
         subject.id,
     )
-    return [DeclaredConflict(*row) for row in rows]
+    return [DeclaredConflictOfInterest(*row) for row in rows]
 
 
 class RelatedDecisions(NamedTuple):

@@ -96,7 +96,7 @@ async def record_second_look_decision(tx: Tx, second_look: SecondLook, decision:
 
 
 @across_partners("operators")
-async def list_second_look_agreement(tx: Tx, since: datetime) -> list[SecondLookAgreement]:
+async def list_second_look_agreement_by_reviewer(tx: Tx, since: datetime) -> list[SecondLookAgreement]:
     """How often second looks agreed since a given time, by the first reviewer and kind."""
     rows = await tx.fetch(
         """

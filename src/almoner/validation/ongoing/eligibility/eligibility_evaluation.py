@@ -89,7 +89,7 @@ async def load_organisation_activities(tx: Tx, subscription: EligibilitySubscrip
     """The current known activities of a subscription's organisation."""
     assert subscription.organisation_id is not None, "whatever follows has an organisation"
     organisation = await organisations.get(tx, Partner(subscription.partner_id), subscription.organisation_id)
-    words = activities.rules_by_sub_tag_from_name(organisation.registry_code, organisation.name)
+    words = activities.matching_name_rules_by_sub_tag(organisation.registry_code, organisation.name)
     return OrganisationActivities(organisation.id, organisation.activities or {}, words)
 
 

@@ -78,7 +78,7 @@ async def list_eligibility_history(
 ) -> ListResponse[EligibilityEvaluationResponse]:
     """List the evaluations with their evidence: the rule of every activity, and what was left out."""
     page = call.requested_page(query)
-    rows, total = await service.list_history(call.tx, call.partner, id, page)
+    rows, total = await service.list_evaluation_history(call.tx, call.partner, id, page)
     return call.list_response(
         page, rows, total, lambda row: evaluation_response(call.tx, row), lambda row: (row.id.bytes,)
     )

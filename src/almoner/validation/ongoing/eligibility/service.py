@@ -185,7 +185,7 @@ def cursor_position_of(subscription: EligibilitySubscription, sort: Sort) -> Pos
     return store.cursor_position_of(subscription, sort)
 
 
-async def list_history(
+async def list_evaluation_history(
     tx: Tx, scope: Scope, subscription_id: UUID, page_: RequestedPage
 ) -> tuple[list[Evaluation], int]:
     """One page of the evaluations with their evidence, and the total. Raises NotFound."""
@@ -230,9 +230,9 @@ async def simulate_results(
     tx: Tx,
     partner: Partner,
     subscription_id: UUID,
-    status: EligibilityStatus | None,
-    confirmed_codes: Iterable[str],
-    rejected_codes: Iterable[str],
+    eligibility_status: EligibilityStatus | None,
+    confirmed_activity_codes: Iterable[str],
+    rejected_activity_codes: Iterable[str],
 ) -> EligibilitySubscription:
     """Set the results in the sandbox, by codes, until the next evaluation (settled 9).
 
@@ -241,9 +241,11 @@ async def simulate_results(
     locked = await _lock(tx, partner, subscription_id)
     if locked.status not in EVALUATED_STATUSES:
         raise InvalidState(f"the subscription is {locked.status}: there is nothing to decide")
-    turned_down = tuple(dict.fromkeys(rejected_codes))
-    results = EligibilityResults(status, dict.fromkeys((*confirmed_codes, *turned_down), BY_SANDBOX), turned_down)
-    if status is None and results.rule_by_confirmed_activity:
+    turned_down = tuple(dict.fromkeys(rejected_activity_codes))
+    results = EligibilityResults(
+        eligibility_status, dict.fromkeys((*confirmed_activity_codes, *turned_down), BY_SANDBOX), turned_down
+    )
+    if eligibility_status is None and results.rule_by_confirmed_activity:
         raise InvalidState("where eligibilityStatus is null nothing is confirmed")
     steps = tuple(
         domain.build_activity_step(
@@ -262,9 +264,11 @@ async def _lock(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubsc
     return locked
 
 
-async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def load_subscribed_partner_ids_by_organisation(
+    tx: Tx, organisation_ids: Sequence[UUID]
+) -> Mapping[UUID, set[UUID]]:
     """The partners with a subscription to each of these organisations."""
-    return await store.load_partner_ids_by_organisation(tx, organisation_ids)
+    return await store.load_subscribed_partner_ids_by_organisation(tx, organisation_ids)
 
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:

@@ -162,7 +162,7 @@ async def list_page(
     conditions = _conditions(filters)
     where = conditions.sql
     total = _TOTAL if where == _OWN else f"{_COUNTED} where {where}"
-    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page_.fetches_descending else (">", "asc")
     keys = ("search_name", "id") if sort == "name" else ("id",)
     if page_.position is None:
         after = "$2::uuid is null and $3::text is null"
@@ -225,7 +225,9 @@ async def list_subscription_ids_waiting_for_requests(tx: Tx, request_ids: Sequen
 
 
 @across_partners("followers")
-async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def load_subscribed_partner_ids_by_organisation(
+    tx: Tx, organisation_ids: Sequence[UUID]
+) -> dict[UUID, set[UUID]]:
     """The partners whose subscriptions follow each of these records."""
     rows = await tx.fetch(
         f"""

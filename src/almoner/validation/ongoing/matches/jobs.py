@@ -50,7 +50,7 @@ async def rescreen_subject(
     screener: Screener, context: JobContext, job: DecodedJob[service.RescreenSubjectJob]
 ) -> Result:
     """Rescreen one subject."""
-    await screener.run_with_watchlists(context.db, partial(service.rescreen, screener, job.details.subject))
+    await screener.run_with_current_watchlists(context.db, partial(service.rescreen, screener, job.details.subject))
     return JobDone()
 
 
@@ -74,7 +74,7 @@ async def rescreen_after_import(
         elif job_details.stage == "ended":
             await service.RESCREEN.enqueue(tx, service.RescreenAfterImportJob(job_details.load, "brought"))
         else:
-            await screenings.emit_screening_completed(tx, job_details.load)
+            await screenings.emit_import_screening_completed(tx, job_details.load)
     return JobDone()
 
 
@@ -133,7 +133,7 @@ async def _rescreen_added(
     looked = 0
     while looked < at_most:
         async with context.db.read() as tx:
-            found, last = await screenings.find_subject_ids_with_hits(tx, fresh, after)
+            found, last = await screenings.find_next_subject_ids_with_hits(tx, fresh, after)
         await _rescreen_subjects(screener, context, found)
         if last is None:
             return None
@@ -148,7 +148,7 @@ async def _rescreen_subjects(screener: Screener, context: JobContext, subjects: 
     """Rescreen each subject; one that fails gets a job of its own, so that it does not block the others."""
     for subject in subjects:
         try:
-            await screener.run_with_watchlists(context.db, partial(service.rescreen, screener, subject))
+            await screener.run_with_current_watchlists(context.db, partial(service.rescreen, screener, subject))
         except Exception as error:
             if isinstance(error, UNAVAILABLE_ERRORS):
                 raise

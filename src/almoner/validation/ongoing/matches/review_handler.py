@@ -27,11 +27,11 @@ from almoner.validation.ongoing.matches import service
 _ID_TYPES: Final = {"organisation": "organisation", "agent_verification": "agentverification"}
 
 
-class MatchReviewHandler:
+class ScreeningMatchReviewHandler:
     """A ``reviews.ports.ReviewHandler``."""
 
     @property
-    def reason_codes(self) -> Sequence[str]:
+    def rejection_reason_codes(self) -> Sequence[str]:
         """The reason codes for clearing a match."""
         return service.REASONS
 
@@ -42,7 +42,7 @@ class MatchReviewHandler:
 
     async def load_names_by_subject_id(self, tx: Tx, subject_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         """The records, and the names that their entries are listed under."""
-        return await screenings.load_names_by_match_id(tx, subject_ids)
+        return await screenings.load_subject_and_listed_names_by_match_id(tx, subject_ids)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Load both sides, the parts of the score, and what changed since the last decision. Raises NotFound."""
@@ -102,11 +102,11 @@ class MatchReviewHandler:
         return await service.reopen_match(tx, subject_id, reopened_by, note)
 
 
-class ScreeningReviewHandler:
+class ManualScreeningReviewHandler:
     """The ``ReviewHandler`` of records with names that cannot be compared."""
 
     @property
-    def reason_codes(self) -> Sequence[str]:
+    def rejection_reason_codes(self) -> Sequence[str]:
         """The categories of lists that may contain the record."""
         return CATEGORIES
 
@@ -162,8 +162,8 @@ class ScreeningReviewHandler:
         return await service.reopen_manual_screening_result(tx, subject_id, reopened_by, note)
 
 
-REVIEW_HANDLER: Final = MatchReviewHandler()
-SCREENING_HANDLER: Final = ScreeningReviewHandler()
+REVIEW_HANDLER: Final = ScreeningMatchReviewHandler()
+SCREENING_HANDLER: Final = ManualScreeningReviewHandler()
 _MAX_RELATED: Final = 50
 
 

@@ -143,7 +143,7 @@ async def record_manual_screening_result(
     if stored is None or (scope is not ALL_PARTNERS and scope != Partner(stored.subject.partner_id)):
         raise ReviewNotOpen("There is no such record.")
     found = next((category for category in CATEGORIES if category == decision.reason_code), None)
-    if not await screenings.set_manual_result(tx, stored, found or "clear"):
+    if not await screenings.set_manual_screening_result(tx, stored, found or "clear"):
         raise ReviewNotOpen("Somebody has looked it up, or its names can be compared now.")
     await reviews.record_decision(tx, screening_review_subject_for(stored), decision)
     return stored
@@ -154,7 +154,7 @@ async def reopen_manual_screening_result(tx: Tx, subject_id: UUID, operator_id: 
     stored = await screenings.lock_subject_by_id(tx, subject_id)
     if stored is None:
         raise NotFound
-    if not await screenings.set_manual_result(tx, stored, None):
+    if not await screenings.set_manual_screening_result(tx, stored, None):
         raise ReviewNotOpen("Nobody has looked it up.")
     subject = screening_review_subject_for(stored)
     await reviews.record_reopening(tx, subject, operator_id, note)

@@ -97,15 +97,15 @@ class DatedScreenedWatchlist(NamedTuple):
 class MonitoringResults:
     """The known results; each member is None until known."""
 
-    compliance: Compliance | None = None
-    categories: Mapping[Category, CategoryStatus] = field(default_factory=dict)
+    compliance_status: Compliance | None = None
+    status_by_category: Mapping[Category, CategoryStatus] = field(default_factory=dict)
     registration_active: RegistrationActive | None = None
 
     def as_json(self) -> dict[str, str]:
         """The known members, by their API names."""
-        known: dict[str, str | None] = {"complianceStatus": self.compliance, "active": self.registration_active}
+        known: dict[str, str | None] = {"complianceStatus": self.compliance_status, "active": self.registration_active}
         stated = {name: value for name, value in known.items() if value is not None}
-        return {**stated, **{str(category): str(status) for category, status in self.categories.items()}}
+        return {**stated, **{str(category): str(status) for category, status in self.status_by_category.items()}}
 
 
 def results_from_json(results_json: Mapping[str, str]) -> MonitoringResults:
@@ -133,8 +133,8 @@ class MonitoringEvidence:
     screened_watchlists: tuple[ScreenedWatchlist, ...] = ()
     registration_active: RegistrationActive | None = None
     was_screened: bool = True
-    manual_flags: tuple[Category, ...] = ()
-    manual_lookups_done: bool = False
+    manually_flagged_categories: tuple[Category, ...] = ()
+    are_manual_lookups_done: bool = False
 
     @property
     def unscreened_categories(self) -> set[Category]:
@@ -187,24 +187,24 @@ def results_from_evidence(
     unknown while a relevant match awaits a reviewer, or an organisation that could not be compared does.
     """
     simulated_results = simulated_results or MonitoringResults()
-    confirmed = _categories_decided(evidence.matches, "confirmed") | set(evidence.manual_flags)
+    confirmed = _categories_decided(evidence.matches, "confirmed") | set(evidence.manually_flagged_categories)
     waiting, checked = (
         _categories_decided(evidence.matches, "open"),
         {source.category for source in evidence.screened_watchlists},
     )
     categories: dict[Category, CategoryStatus] = {}
     for category in CATEGORIES:
-        if category in simulated_results.categories:
-            categories[category] = simulated_results.categories[category]
+        if category in simulated_results.status_by_category:
+            categories[category] = simulated_results.status_by_category[category]
         elif category in confirmed:
             categories[category] = "flag"
         elif category in checked - waiting - evidence.unscreened_categories:
             categories[category] = "clear"
-    unknown = waiting if evidence.manual_lookups_done else waiting | evidence.unscreened_categories
-    compliance = simulated_results.compliance or _compliance(
-        categories, unknown - simulated_results.categories.keys(), compliance_flags
+    unknown = waiting if evidence.are_manual_lookups_done else waiting | evidence.unscreened_categories
+    compliance = simulated_results.compliance_status or _compliance(
+        categories, unknown - simulated_results.status_by_category.keys(), compliance_flags
     )
-    if not evidence.was_screened and simulated_results.compliance is None and compliance == "pass":
+    if not evidence.was_screened and simulated_results.compliance_status is None and compliance == "pass":
         compliance = None  # no flag before any screening means unknown
     return MonitoringResults(
         compliance, categories, simulated_results.registration_active or evidence.registration_active
@@ -310,8 +310,8 @@ class MonitoringSubscription:
         """The subscription with simulated results of the sandbox in addition to earlier ones."""
         before = self.simulated_results or MonitoringResults()
         reported = MonitoringResults(
-            simulated_results.compliance,
-            {**before.categories, **simulated_results.categories},
+            simulated_results.compliance_status,
+            {**before.status_by_category, **simulated_results.status_by_category},
             simulated_results.registration_active or before.registration_active,
         )
         return replace(

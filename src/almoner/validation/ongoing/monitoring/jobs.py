@@ -31,7 +31,7 @@ async def evaluate_subscription(
     async def check_due(tx: Tx) -> None:
         await monitoring_evaluation.evaluate_subscription(tx, screener, job.details.subscription, job.details.occasion)
 
-    await screener.run_with_watchlists(context.db, check_due)
+    await screener.run_with_current_watchlists(context.db, check_due)
     return JobDone()
 
 

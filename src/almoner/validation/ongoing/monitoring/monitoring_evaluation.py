@@ -23,7 +23,7 @@ async def evaluate_subscription(tx: Tx, screener: Screener, subscription_id: UUI
         seen = await monitoring_evidence.screen_and_collect_evidence(tx, screener, organisation, now)
         flags = await monitoring_evidence.load_compliance_flags(tx, now)
         looked = now.with_evidence(seen, normalise_search_text(organisation.name), tx.now, flags)
-        if looked.results.compliance is None:
+        if looked.results.compliance_status is None:
             await monitoring_evidence.request_manual_screening(tx, organisation, looked, flags)
         await service.store_transition_and_emit_updated(
             tx, now, replace(looked, name=organisation.name), occasion, seen.matches, flags

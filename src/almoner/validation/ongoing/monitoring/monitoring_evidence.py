@@ -74,7 +74,7 @@ async def load_current_evidence(
 
 def _is_fully_simulated(chosen: MonitoringResults | None) -> bool:
     """Whether the sandbox simulates every category, so that no list is screened."""
-    return chosen is not None and all(category in chosen.categories for category in CATEGORIES)
+    return chosen is not None and all(category in chosen.status_by_category for category in CATEGORIES)
 
 
 def _evidence_of(organisation: Organisation, results: Sequence[ScreeningResult]) -> MonitoringEvidence:
@@ -96,8 +96,12 @@ def _evidence_of(organisation: Organisation, results: Sequence[ScreeningResult])
             for category in version.covered_categories("organisation")
         ),
         registration_status_of(organisation),
-        manual_flags=tuple(one for one in CATEGORIES if any(result.manual_result == one for result in results)),
-        manual_lookups_done=all(result.manual_result is not None for result in results if result.obstacle is not None),
+        manually_flagged_categories=tuple(
+            one for one in CATEGORIES if any(result.manual_result == one for result in results)
+        ),
+        are_manual_lookups_done=all(
+            result.manual_result is not None for result in results if result.obstacle is not None
+        ),
     )
 
 

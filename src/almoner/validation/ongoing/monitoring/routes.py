@@ -73,7 +73,7 @@ async def list_monitoring_history(
 ) -> ListResponse[MonitoringChangeResponse]:
     """List each change of the results with its evidence: lists, versions, matches, scores and decisions."""
     page = call.requested_page(query)
-    rows, total = await service.list_history(call.tx, call.partner, id, page)
+    rows, total = await service.list_evaluation_history(call.tx, call.partner, id, page)
     return call.list_response(page, rows, total, results_change_response, lambda row: (row.id.bytes,))
 
 

@@ -231,9 +231,9 @@ def _matches(found: Sequence[MonitoringMatch]) -> list[MonitoringMatchResponse]:
 
 
 def _results(results: MonitoringResults) -> MonitoringResultsResponse:
-    known: Mapping[Category, CategoryStatus] = results.categories
+    known: Mapping[Category, CategoryStatus] = results.status_by_category
     return MonitoringResultsResponse(
-        compliance_status=results.compliance,
+        compliance_status=results.compliance_status,
         warning=MonitoringCategoryResponse(known.get("warning")),
         sanction=MonitoringCategoryResponse(known.get("sanction")),
         hate_speech=MonitoringCategoryResponse(known.get("hateSpeech")),

@@ -186,7 +186,7 @@ def serialise_for_api(tx: Tx, subscription: MonitoringSubscription) -> Monitorin
     return schemas.subscription_response(tx, subscription)
 
 
-async def list_history(
+async def list_evaluation_history(
     tx: Tx, scope: Scope, subscription_id: UUID, page_: RequestedPage
 ) -> tuple[list[Evaluation], int]:
     """One page of the result changes with their evidence, and the total. Raises NotFound."""
@@ -245,9 +245,11 @@ async def simulate_results(
     )
 
 
-async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def load_subscribed_partner_ids_by_organisation(
+    tx: Tx, organisation_ids: Sequence[UUID]
+) -> Mapping[UUID, set[UUID]]:
     """The partners that monitor each of these organisations, which are notified of its changes (settled 6)."""
-    return await store.load_partner_ids_by_organisation(tx, organisation_ids)
+    return await store.load_subscribed_partner_ids_by_organisation(tx, organisation_ids)
 
 
 async def enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
@@ -347,7 +349,7 @@ async def store_transition_and_emit_updated(
             changed_subscription.id,
             [domain.build_screening_step(one, current_matches) for one in changed_subscription.sources],
             occasion=occasion,
-            outcome=changed_subscription.results.compliance,
+            outcome=changed_subscription.results.compliance_status,
             facts={
                 "results": changed_subscription.results.as_json(),
                 "flags": sorted(compliance_flags),

@@ -153,9 +153,9 @@ async def update(tx: Tx, changed_subscription: MonitoringSubscription, expected_
             changed_subscription.organisation_id,
             changed_subscription.search_name,
             _results_json(changed_subscription.simulated_results),
-            changed_subscription.results.compliance,
+            changed_subscription.results.compliance_status,
             changed_subscription.results.registration_active,
-            *(changed_subscription.results.categories.get(category) for category in _CATEGORIES),
+            *(changed_subscription.results.status_by_category.get(category) for category in _CATEGORIES),
             changed_subscription.sources,
             changed_subscription.screened_at,
             changed_subscription.cancelled_at,
@@ -197,7 +197,7 @@ async def _narrowed(
 ) -> tuple[list[Record], int]:
     conditions = _conditions(filters)
     where = conditions.sql
-    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
+    comparison, order = ("<", "desc") if page_.fetches_descending else (">", "asc")
     keys = ("search_name", "id") if sort == "name" else ("id",)
     by = ", ".join(f"{key} {order}" for key in keys)
     if page_.position is None:
@@ -244,7 +244,9 @@ def cursor_position_of(subscription: MonitoringSubscription, sort: Sort) -> tupl
 
 
 @across_partners("followers")
-async def load_partner_ids_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def load_subscribed_partner_ids_by_organisation(
+    tx: Tx, organisation_ids: Sequence[UUID]
+) -> dict[UUID, set[UUID]]:
     """The partners with a live subscription to each of these organisations."""
     rows = await tx.fetch(
         f"""
