@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 def lazy_proxy(factory: Callable[[], _T], preloaded_attributes: object = None) -> _T:
-    """Return a proxy that calls ``factory`` when an attribute is first used that ``preloaded_attributes`` does not have."""
+    """Return a proxy that calls ``factory`` at the first use of an attribute that ``preloaded_attributes`` lacks."""
     return cast("_T", _MadeOnFirstUse(factory, preloaded_attributes))
 
 

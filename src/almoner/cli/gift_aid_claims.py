@@ -95,7 +95,8 @@ async def draft_claim(
         )
     if created.deferred_donation_count:
         parts.append(
-            f"At least {created.deferred_donation_count:,} donations must wait for the next claim, because this claim is full."
+            f"At least {created.deferred_donation_count:,} donations must wait for the next claim, "
+            "because this claim is full."
         )
     return parts
 

@@ -230,8 +230,8 @@ async def request_evidence(
     await caller.record_audit_entry(tx, asked.partner_id, "review.evidence_requested", subject, evidence=evidence)
     if count < waiting:
         return (
-            f"{count} of {waiting:,} applicants of {subject} have been asked. To ask the remaining applicants, run this "
-            "command again."
+            f"{count} of {waiting:,} applicants of {subject} have been asked. To ask the remaining applicants, run "
+            "this command again."
         )
     return f"The applicant of {subject} has been asked for the evidence."
 

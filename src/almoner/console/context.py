@@ -62,10 +62,10 @@ class ConsoleServices:
     """The services that the console needs in addition to the database.
 
     ``scanner`` and ``own_accounts`` (our bank accounts by currency) are None if they are not configured.
-    ``preview_emails`` makes a decision, collects the emails that applicants would get, and rolls the decision back.
-    ``dossiers``: by the ID type of the record. ``register_sources``, ``watchlist_sources``: the codes of the supported
-    import formats. ``rate_limits``: the default limits of partners. ``screener``: compares names with the watchlists,
-    which it loads at the first use.
+    ``preview_decision_emails`` makes a decision, collects the emails that applicants would get, and rolls the decision
+    back. ``dossier_loaders_by_id_type``: by the ID type of the record. ``register_sources``, ``watchlist_sources``: the
+    codes of the supported import formats. ``rate_limits``: the default limits of partners. ``screener``: compares names
+    with the watchlists, which it loads at the first use.
     """
 
     blobs: BlobStore

@@ -420,7 +420,8 @@ class GiftAidClaimPages:
             charity=entered_values["charity"],
         )
         excluded = len(created.excluded_donations)
-        return f"{_PATH}/{claim_id}?left={excluded}&expired={created.expired_donation_count}&waiting={created.deferred_donation_count}"
+        counts = f"left={excluded}&expired={created.expired_donation_count}&waiting={created.deferred_donation_count}"
+        return f"{_PATH}/{claim_id}?{counts}"
 
     async def _about_schedule(self, tx: Tx, visitor: SignedInRequest) -> ActionPage:
         claim = await _KIND.get_from_url(self._context, tx, visitor)

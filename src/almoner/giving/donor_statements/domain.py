@@ -159,7 +159,7 @@ def totals_by_currency(lines: Iterable[DonorStatementLine]) -> list[StatementTot
 
 @dataclass(frozen=True, slots=True)
 class DonorStatement:
-    """A donor's donations in a period, oldest first. ``opened_receipt``: the receipt whose link was used.
+    """A donor's donations in a period, oldest first. ``receipt_of_opened_link``: the receipt whose link was used.
 
     ``more``: there are more donations than it lists. ``names``: of the current nonprofits of reassigned donations.
     """

@@ -60,8 +60,8 @@ _NAMESAKES: Final = f"""
 class NamesakeSearch:
     """A name and a place to search for, in the form of the search index.
 
-    ``further_words``: those beyond the first line; ``required_word_sets``: words that must all match;
-    ``near_number_keys``: numbers one typo away.
+    ``words_not_in_organisation_name``: those beyond the first line; ``required_word_sets``: words that must all match;
+    ``number_keys_one_typo_away``: numbers one typo away.
     """
 
     name: str

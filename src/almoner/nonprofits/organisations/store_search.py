@@ -54,7 +54,7 @@ CompareBy = Literal["length", "letters"]
 class SearchRequest:
     """What to match: queries for names and other fields, the text, and numbers.
 
-    ``exceeds_count_limit``: there are certainly more than ``COUNTED``, so no counting is needed. ``counts_total``:
+    ``exceeds_count_limit``: there are certainly more than ``COUNTED``, so no counting is needed. ``reports_total``:
     whether the total is reported.
     """
 

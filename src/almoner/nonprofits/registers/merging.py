@@ -55,7 +55,7 @@ async def apply_staged_import(
     progress_reporter: ProgressReporter,
     max_row_lookups: int,
 ) -> RegisterImport:
-    """Apply the staged ``filled_counts_by_staged_part``, leaving ``unchanged_parts`` unchanged; returns the import with its counts.
+    """Apply the staged parts, leaving ``unchanged_parts`` unchanged; returns the import with its counts.
 
     Up to ``max_row_lookups`` differing rows are looked up one by one.
     """

@@ -59,10 +59,10 @@ Handler = Callable[[JobContext, Job], Awaitable[Answer]]
 class Schedule:
     """A periodic job: it runs when the time from ``find_next_due`` has passed on the business clock.
 
-    ``run`` processes one batch in the given transaction and returns how many records it processed; it is called until
-    that is 0. ``period``: housekeeping sweeps run at most once per period, at its end, unless ``find_next_due`` returns
-    ``tx.now``. ``sandbox_clock_limit``: the time that the sandbox clock may not pass until the work due by then is
-    done.
+    ``process_batch`` processes one batch in the given transaction and returns how many records it processed; it is
+    called until that is 0. ``period``: housekeeping sweeps run at most once per period, at its end, unless
+    ``find_next_due`` returns ``tx.now``. ``sandbox_clock_limit``: the time that the sandbox clock may not pass until
+    the work due by then is done.
     """
 
     name: str

@@ -72,7 +72,7 @@ class PartyAgreement:
     ``name_score``: the score of the names alone, the sum of ``name_parts``. ``is_exact_name``: the words are equal.
     ``matches_main_name``: the main name with its first line agrees, not just another name of the organisation.
     ``differs_in_distinctive_word``: the one distinctive word only nearly agrees. ``is_same_place``: street, postcode or
-    city agree. ``address_differs``: a part that both sides state differs. ``both_have_street_or_box``: both have a
+    city agree. ``address_differs``: a part that both sides state differs. ``both_have_street_or_po_box``: both have a
     street or a PO box, so addresses count. ``is_likely_match``: the names alone indicate the same organisation.
     ``is_certain_match``: good enough to be accepted without review.
     """

@@ -40,7 +40,8 @@ def find_import_problems(
         _FEW_REMOVED, _MOST_REMOVED * current_statistics.name_count
     ):
         yield (
-            f"the entries have {new_statistics.name_count:,} names, but those of the current version have {current_statistics.name_count:,}"
+            f"the entries have {new_statistics.name_count:,} names, but those of the current version have "
+            f"{current_statistics.name_count:,}"
         )
     if (
         new_statistics.published_at

@@ -21,7 +21,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class NewDelivery:
-    """A delivery to be stored. ``payload``: the body of a test. ``due_at``: None for now."""
+    """A delivery to be stored. ``test_payload``: the body of a test. ``due_at``: None for now."""
 
     id: UUID
     partner_id: UUID

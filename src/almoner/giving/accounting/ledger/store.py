@@ -34,7 +34,8 @@ where debit.key = $3 and credit.key = $4
 
 def _values(tx: Tx, transfer: LedgerTransfer) -> tuple[object, ...]:
     return (
-        transfer.kind.value, transfer.source_record_id, transfer.debit.key, transfer.credit.key, transfer.amount_minor, tx.now,
+        transfer.kind.value, transfer.source_record_id, transfer.debit.key, transfer.credit.key,
+        transfer.amount_minor, tx.now,
     )  # fmt: skip
 
 

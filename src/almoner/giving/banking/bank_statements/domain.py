@@ -169,9 +169,9 @@ class NewStatementLine:
 class BankStatement:
     """A statement of one account in one currency. Balances are None if the file has none.
 
-    ``ends_on``: the day of the closing balance. ``is_export``: it has lines of some days, which other files may repeat.
-    ``sequence_number``: the bank's statement number, usually within a year. ``file_format``: the file's format; None
-    for statements that we generate. ``rejected``: unreadable lines, each with the reason.
+    ``ends_on``: the day of the closing balance. ``is_account_export``: it has lines of some days, which other files may
+    repeat. ``sequence_number``: the bank's statement number, usually within a year. ``file_format``: the file's format;
+    None for statements that we generate. ``rejected``: unreadable lines, each with the reason.
     """
 
     account: str

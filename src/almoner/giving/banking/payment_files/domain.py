@@ -47,7 +47,7 @@ _OUTCOME_BY_CODE: Final[Mapping[str, BankOutcome]] = {
 
 @dataclass(frozen=True, slots=True)
 class OwnAccount:
-    """Our own bank account for a currency. ``single_release_limit``: the sum one operator may release alone."""
+    """Our bank account for a currency. ``single_operator_release_limit``: the sum one operator may release alone."""
 
     name: str
     numbers: AccountNumbers

@@ -40,13 +40,13 @@ _IPV6_NETWORK: Final = 64
 class CardTestingLimits:
     """The limits that protect against card testing.
 
-    ``address_payments_per_minute``, ``address_payments_per_hour``: payments that one address may start;
-    ``device_payments_per_day``: one device. ``source_attempts_per_hour``: card attempts of one source in any hour,
-    including those still possible on open payments. ``attempts_without_open_payments``: attempts on a source's payment
-    without open ones; ``attempts_with_open_payments``: with open ones. ``code_required_after_declines``: declines of
-    one source in an hour after which a code is required, if ``may_require_code``. ``payment_lifetime``: how long a
-    payment may stay open; it is then cancelled at the provider, because attempts returned to the budget while its page
-    still takes cards would count twice.
+    ``ip_address_payments_per_minute``, ``ip_address_payments_per_hour``: payments that one address may start;
+    ``device_payments_per_day``: one device. ``source_card_attempts_per_hour``: card attempts of one source in any hour,
+    including those still possible on open payments. ``card_attempts_without_open_payments``: attempts on a source's
+    payment without open ones; ``card_attempts_with_open_payments``: with open ones.
+    ``email_code_required_after_declines``: declines of one source in an hour after which a code is required, if
+    ``may_require_email_code``. ``open_payment_lifetime``: how long a payment may stay open; it is then cancelled at the
+    provider, because attempts returned to the budget while its page still takes cards would count twice.
     """
 
     ip_address_payments_per_minute: int

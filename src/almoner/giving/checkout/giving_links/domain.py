@@ -87,7 +87,7 @@ class GivingLinkRecipient:
     """An organisation of a giving link.
 
     ``primary_organisation_id``: its primary record's. ``has_opted_out``: it opted out of giving links.
-    ``has_open_flag``: its verification has an open flag.
+    ``has_open_verification_flag``: its verification has an open flag.
     """
 
     listed_organisation_id: UUID

@@ -161,8 +161,8 @@ class DonationSession:
 class NewDonationSession:
     """A session to create, with the values for its checks.
 
-    ``success_url_host``: the host of ``success_url``. ``currency_received_everywhere``: every organisation receives the
-    currency, else those of ``countries_receiving_currency`` do.
+    ``success_url_host``: the host of ``success_url``. ``all_organisations_receive_currency``: every organisation
+    receives the currency, else those of ``countries_receiving_currency`` do.
     """
 
     session: DonationSession

@@ -117,7 +117,7 @@ class Disbursement:
 class DisbursementHold:
     """A decision to hold or release disbursements to a nonprofit; the newest one counts.
 
-    ``partner_id``: None for all partners. ``second_by``: the second operator.
+    ``partner_id``: None for all partners. ``second_decided_by``: the second operator.
     """
 
     partner_id: UUID | None
@@ -163,7 +163,7 @@ class NumberedHold(NamedTuple):
 class DisbursementConfirmation:
     """Operators' confirmation that the bank paid a disbursement.
 
-    ``second_confirmation``: the second operator and their note.
+    ``second_operator_and_note``: the second operator and their note.
     """
 
     confirmed_by: str

@@ -176,7 +176,7 @@ class MonetaryDonationVerification:
 
 @dataclass(frozen=True, slots=True)
 class DecisionGrounds:
-    """Who decided, and on what grounds. ``second_by``: the second operator, if two are needed."""
+    """Who decided, and on what grounds. ``second_decided_by``: the second operator, if two are needed."""
 
     decided_by: str
     note: str

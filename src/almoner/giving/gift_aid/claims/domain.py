@@ -197,7 +197,7 @@ class ExcludedDonation:
 class ClaimDraftResult:
     """The result of drafting a claim: the claim (if any), excluded, waiting and expired donations.
 
-    ``expired_count``: donations that were not claimed in time.
+    ``expired_donation_count``: donations that were not claimed in time.
     """
 
     claim: GiftAidClaim | None

@@ -14,9 +14,9 @@ LIVE_PAYMENT_RETRY: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class ChargeDueDates:
-    """Due dates of a subscription. ``date_to_charge``: the date to charge; ``missed_dates``: older dates it covers.
+    """Due dates of a subscription. ``date_to_charge``: the one to charge; ``skipped_older_dates``: those it covers.
 
-    ``expired_dates``: dates that may no longer be charged. ``first_attempt_at``: of the opened date.
+    ``dates_too_late_to_charge``: dates that may no longer be charged. ``first_charge_attempt_at``: of the opened date.
     """
 
     date_to_charge: date | None

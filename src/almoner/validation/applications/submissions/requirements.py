@@ -72,9 +72,9 @@ REQUESTABLE: Final[Mapping[Check, tuple[str, ...]]] = {
 class Requirement:
     """One thing that is missing.
 
-    ``accepted``: alternatives; ``due``: the deadline, if any. ``reasons``: why the registers alone do not prove it;
-    ``registry_name``, ``registry_number``: what was looked up. ``requested``: whether a reviewer requested exactly
-    this.
+    ``accepted_alternatives``: alternatives; ``due``: the deadline, if any. ``reasons``: why the registers alone do not
+    prove it; ``registry_name``, ``registry_number``: what was looked up. ``is_requested_by_reviewer``: whether a
+    reviewer requested exactly this.
     """
 
     check: Check

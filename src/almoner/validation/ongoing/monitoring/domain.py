@@ -125,8 +125,8 @@ def results_from_json(results_json: Mapping[str, str]) -> MonitoringResults:
 class MonitoringEvidence:
     """Everything that results are based on.
 
-    ``manual_flags``: what reviewers found for names that cannot be compared. ``manual_lookups_done``: whether they
-    looked up all of these names.
+    ``manually_flagged_categories``: what reviewers found for names that cannot be compared.
+    ``are_manual_lookups_done``: whether they looked up all of these names.
     """
 
     matches: tuple[MonitoringMatch, ...] = ()
