@@ -17,7 +17,7 @@ MAX_WAITING_PER_PARTNER: Final = 10
 _LOOK_SECONDS: Final = 0.25
 
 
-class TooManyLongPollsWaiting(RateExceeded):
+class TooManyWaiting(RateExceeded):
     """Too many long-polling calls wait already."""
 
     message = (
@@ -50,12 +50,12 @@ class EventLongPollWaiters:
     async def wait_for_event(self, partner: Partner, after_sequence: int, timeout_seconds: float) -> bool:
         """Wait until the partner may have an event after this sequence number; False on timeout.
 
-        Raises ServiceUnavailable and TooManyLongPollsWaiting when too many wait already.
+        Raises ServiceUnavailable and TooManyWaiting when too many wait already.
         """
         if self._stopped:
             return False
         if self._partners[partner.id] >= MAX_WAITING_PER_PARTNER:
-            raise TooManyLongPollsWaiting(1)
+            raise TooManyWaiting(1)
         if len(self._waiting) >= _MAX_WAITING:
             raise ServiceUnavailable
         waiter = _Waiter(partner.id, after_sequence)

@@ -43,7 +43,7 @@ class Caller:
     partner_rate_limit: RequestRate | None = None
 
     def satisfies_key_kind(self, required_kind: KeyKind) -> bool:
-        """Whether this key may call a route that needs ``required_kind``; secret keys may call publishable ones, too."""
+        """Whether this key may call a route for ``required_kind``; secret keys may call publishable ones, too."""
         return self.kind is required_kind or (required_kind is PUBLISHABLE and self.kind is SECRET)
 
     def has_scope(self, scope: str) -> bool:

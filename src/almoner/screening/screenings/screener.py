@@ -28,7 +28,7 @@ class Screener:
     async def run_with_current_watchlists(
         self, db: Database, run_in_transaction: Callable[[Tx], Awaitable[Returned]]
     ) -> Returned:
-        """Call ``run_in_transaction`` with current watchlists in a write transaction; reload outdated ones and repeat."""
+        """Call ``run_in_transaction`` with current watchlists in a transaction; reload outdated ones and repeat."""
         while True:
             try:
                 async with db.write() as tx:

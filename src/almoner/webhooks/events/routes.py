@@ -6,7 +6,7 @@ from time import monotonic
 from typing import Annotated
 from uuid import UUID
 
-from almoner.platform.events.waiters import EventLongPollWaiters, TooManyLongPollsWaiting
+from almoner.platform.events.waiters import EventLongPollWaiters, TooManyWaiting
 from almoner.platform.http.caller import PERSONAL, SECRET
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
@@ -22,7 +22,7 @@ def event_routes(waiters: EventLongPollWaiters) -> Routes:
     """The endpoints; ``waiters``: the calls that wait for the next event."""
     routes = Routes("Events")
 
-    @routes.get("/v1/events", key=SECRET, scope="events:read", tx=None, errors=(TooManyLongPollsWaiting,))
+    @routes.get("/v1/events", key=SECRET, scope="events:read", tx=None, errors=(TooManyWaiting,))
     async def list_events(call: ApiCall, query: EventsQuery) -> ListResponse[EventResponse]:
         """List events in the order of their sequence.
 
