@@ -17,6 +17,7 @@ from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.claims.domain import (
     AccountingYearEnd,
+    ClaimDraftResult,
     GiftAidClaim,
     GiftAidClaimError,
     format_pounds,
@@ -89,16 +90,16 @@ async def draft_claim(
             tx, DEPLOYMENT, "gift_aid_claim.drafted", claim_id, donations=count, charity=organisation
         )
         parts += [f"claim  {claim_id}", _sums(created.claim)]
-    if created.expired_donation_count:
-        parts.append(
-            f"{created.expired_donation_count:,} donations are past HMRC's deadline and can no longer be claimed."
-        )
-    if created.deferred_donation_count:
-        parts.append(
-            f"At least {created.deferred_donation_count:,} donations must wait for the next claim, "
-            "because this claim is full."
-        )
-    return parts
+    return parts + _unclaimed_texts(created)
+
+
+def _unclaimed_texts(created: ClaimDraftResult) -> list[str]:
+    texts = []
+    if expired := created.expired_donation_count:
+        texts.append(f"{expired:,} donations are past HMRC's deadline and can no longer be claimed.")
+    if deferred := created.deferred_donation_count:
+        texts.append(f"At least {deferred:,} donations must wait for the next claim, because this claim is full.")
+    return texts
 
 
 def _sums(claim: GiftAidClaim) -> str:

@@ -60,19 +60,13 @@ async def apply_staged_import(
     Up to ``max_row_lookups`` differing rows are looked up one by one.
     """
     staged, day = store_staging.staging_table_name(staging_id), new_import.data_as_of
+    parts = list(filled_counts_by_staged_part)
     if source.has_repeated_numbers:
         staged = await store_merge.create_rows_by_number_table(tx, staging_id)
     compared = new_import.rows <= max_row_lookups or await store_merge.has_entries(tx, source.code)
     if compared:
         rows_sql, counts = await store_merge.create_and_count_differences(
-            tx,
-            source.code,
-            staged,
-            list(filled_counts_by_staged_part),
-            unchanged_parts,
-            source.ignored_columns,
-            day,
-            max_row_lookups,
+            tx, source.code, staged, parts, unchanged_parts, source.ignored_columns, day, max_row_lookups
         )
     else:
         rows_sql, counts = store_merge.first_import_rows_sql(staged), NumberChangeCounts()
