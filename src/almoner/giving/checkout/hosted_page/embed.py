@@ -1,9 +1,11 @@
 """The button that other sites embed: one script, our only resource that other origins may load."""
 
 import re
+from collections.abc import Mapping
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from starlette.requests import Request
@@ -28,22 +30,32 @@ def embed_script(catalogues: TranslationCatalogues) -> bytes:
     return source.replace(_WORDS, f"const words = {msgspec.json.encode(words).decode()};").encode()
 
 
-def embed_script_routes(catalogues: TranslationCatalogues) -> list[Route]:
-    """The route of the script. Its URL is permanent, so browsers revalidate it after an hour."""
+class _Script(NamedTuple):
+    content: bytes
+    headers: Mapping[str, str]
+
+
+def _script(catalogues: TranslationCatalogues) -> _Script:
     content = embed_script(catalogues)
-    etag = f'"{sha256(content).hexdigest()[:32]}"'
     headers = {
         "Cache-Control": "public, max-age=3600",
-        "ETag": etag,
+        "ETag": f'"{sha256(content).hexdigest()[:32]}"',
         "X-Content-Type-Options": "nosniff",
         # Module scripts and integrity checks need CORS; CORP lets cross-origin isolated pages load it.
         "Access-Control-Allow-Origin": "*",
         "Cross-Origin-Resource-Policy": "cross-origin",
         "Content-Security-Policy": "default-src 'none'",
     }
+    return _Script(content, headers)
+
+
+def embed_script_routes(catalogues: TranslationCatalogues) -> list[Route]:
+    """The route of the script. Its URL is permanent, so browsers revalidate it after an hour."""
+    script = cache(partial(_script, catalogues))  # on first use: it reads the catalogues of all languages, 3 MB
 
     async def serve(request: Request) -> Response:
-        if etag in request.headers.get("if-none-match", ""):
+        content, headers = script()
+        if headers["ETag"] in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
         return Response(content, media_type="text/javascript; charset=utf-8", headers=headers)
 
