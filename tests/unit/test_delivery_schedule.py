@@ -113,11 +113,16 @@ def test_w3_everything_else_is_tried_again(status: int | None) -> None:
     )
 
 
-@pytest.mark.parametrize("number", [1, 3, 5])
-def test_w3_410_suspends_and_ends_the_delivery(number: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "status", "due"),
+    [(1, "pending", FIRST + MINUTE), (4, "pending", FIRST + 14 * HOUR), (5, "failed", None)],
+)
+def test_w3_410_suspends_and_is_else_tried_again_at_another_url(
+    number: int, status: deliveries_domain.Status, due: datetime | None
+) -> None:
     assert evaluate_attempt(
         _attempt(number, status=410), FIRST, FIRST, None, 0.0
-    ) == deliveries_domain.AttemptEvaluation("failed", suspends_subscription=True)
+    ) == deliveries_domain.AttemptEvaluation(status, due, suspends_subscription=True)
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,8 @@ async def test_w3_410_suspends_and_tells_the_other_subscriptions(service: Servic
         await webhooks.happen(service, tenant)
         await service.drain()
         assert len(gone.received) == 1
+        (ended,) = await webhooks.deliveries(api, dead)
+        assert (ended["status"], ended["nextAttemptAt"], len(ended["attempts"])) == ("failed", None, 1)
         (got,) = sink.received
         event = webhooks.verify(got, reported["secret"])
         assert (event["data"]["eventData"]["id"], event["data"]["eventData"]["status"]) == (dead["id"], "suspended")
@@ -208,7 +210,7 @@ async def test_w3_410_suspends_and_tells_the_other_subscriptions(service: Servic
         assert len(gone.received) == 2
 
 
-async def test_w3_410_of_a_url_that_was_replaced_meanwhile_does_not_suspend(
+async def test_w3_after_410_of_a_url_that_was_replaced_meanwhile_the_new_one_gets_all_events(
     service: Service, api: Client, tenant: Tenant
 ) -> None:
     async with receiver() as gone, receiver() as sink:
@@ -228,6 +230,13 @@ async def test_w3_410_of_a_url_that_was_replaced_meanwhile_does_not_suspend(
         await webhooks.happen(service, tenant)
         await service.drain()
         assert (len(gone.received), len(sink.received)) == (1, 1)
+        service.clock.advance(seconds=66)
+        await service.drain()
+        assert (len(gone.received), len(sink.received)) == (1, 2)
+        assert sink.received[1].body == gone.received[0].body
+    tried = await webhooks.deliveries(api, subscription)
+    assert {one["status"] for one in tried} == {"succeeded"}
+    assert sorted([attempt["statusCode"] for attempt in one["attempts"]] for one in tried) == [[200], [410, 200]]
 
 
 async def test_w3_a_suspended_or_deleted_subscription_gets_no_further_attempt(

@@ -87,7 +87,11 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class AttemptEvaluation:
-    """The result of an attempt: status, next attempt, and whether to suspend the subscription."""
+    """The result of an attempt: status and next attempt.
+
+    ``suspends_subscription``: the delivery ends and the subscription is suspended, unless its URL was replaced during
+    the attempt.
+    """
 
     status: Status
     next_attempt_at: datetime | None = None
@@ -103,17 +107,18 @@ def evaluate_attempt(
 ) -> AttemptEvaluation:
     """Decide after an attempt: any 2xx succeeds, 410 suspends the subscription, all else is tried again (settled 7).
 
+    After 410 status and next attempt are those at another URL, in case the subscription has got one.
+
     ``created_at`` of the delivery: there are no retries after three days (settled 11). ``jitter`` is a random number
     from 0 to 1, the same rule for every delivery.
     """
     if attempt.succeeded:
         return AttemptEvaluation("succeeded")
-    if attempt.status_code == _HTTP_GONE:
-        return AttemptEvaluation("failed", suspends_subscription=True)
+    gone = attempt.status_code == _HTTP_GONE
     due = next_retry_at(attempt.number, first_attempt_at, attempt.started_at, retry_after, jitter)
     if due is None or due > created_at + EXPIRES_AFTER:
-        return AttemptEvaluation("failed")
-    return AttemptEvaluation("pending", due)
+        return AttemptEvaluation("failed", suspends_subscription=gone)
+    return AttemptEvaluation("pending", due, suspends_subscription=gone)
 
 
 def next_retry_at(

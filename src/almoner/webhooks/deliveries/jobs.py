@@ -25,7 +25,7 @@ from almoner.platform.jobs.queue import (
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient, OutboundFailure, OutboundResponse
 from almoner.webhooks.deliveries import domain, service, signatures, store
-from almoner.webhooks.deliveries.domain import DeliveryAttempt
+from almoner.webhooks.deliveries.domain import AttemptEvaluation, DeliveryAttempt
 from almoner.webhooks.deliveries.store import DueDelivery, EvaluatedAttempt
 from almoner.webhooks.subscriptions import service as subscriptions
 from almoner.webhooks.subscriptions.domain import LANES_KEPT, WebhookSubscription
@@ -143,8 +143,9 @@ class DeliveryWorker:
     async def _record_all(self, attempts: Sequence[tuple[JobContext, Job, EvaluatedAttempt]]) -> list[Result]:
         """Record attempts and the results of their jobs, all at once, for one runner."""
         async with self._db.write() as tx:
-            recorded = await service.record_attempts_and_list_delivery_ids(tx, [outcome for _, _, outcome in attempts])
-            results = [_result(outcome, outcome.delivery_id in recorded, tx.now) for _, _, outcome in attempts]
+            outcomes = [outcome for _, _, outcome in attempts]
+            evaluations = await service.record_attempts_and_find_final_evaluations(tx, outcomes)
+            results = [_result(outcome.attempt, evaluations.get(outcome.delivery_id), tx.now) for outcome in outcomes]
             finished = [FinishedJob(job, result) for (_, job, _), result in zip(attempts, results, strict=True)]
             await attempts[0][0].record_results(tx, finished)
         return results
@@ -155,11 +156,11 @@ class DeliveryWorker:
         return [None] * len(delivery_ids)
 
 
-def _result(outcome: EvaluatedAttempt, recorded: bool, now: datetime) -> Result:
-    if not recorded:
+def _result(attempt: DeliveryAttempt, evaluation: AttemptEvaluation | None, now: datetime) -> Result:
+    if evaluation is None:
         return JobRetry(timedelta(), "another worker made this attempt")  # check its result
-    due = outcome.evaluation.next_attempt_at
-    reason = outcome.attempt.error or f"the receiver answered {outcome.attempt.status_code}"
+    due = evaluation.next_attempt_at
+    reason = attempt.error or f"the receiver answered {attempt.status_code}"
     return JobDone() if due is None else JobRetry(due - now, reason)
 
 

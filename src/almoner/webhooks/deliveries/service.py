@@ -22,6 +22,7 @@ from almoner.webhooks.deliveries.domain import (
     EXPIRES_AFTER,
     REPLAY_BURST,
     REPLAY_INTERVAL,
+    AttemptEvaluation,
     Delivery,
     Status,
 )
@@ -191,8 +192,13 @@ async def delete_old_deliveries(tx: Tx) -> int:
     return await store.delete_old_deliveries(tx, tx.now - DELIVERY_RETENTION, _BATCH)
 
 
-async def record_attempts_and_list_delivery_ids(tx: Tx, evaluated_attempts: Sequence[EvaluatedAttempt]) -> set[UUID]:
-    """Store attempts and their results; returns the deliveries whose next attempt this was."""
+async def record_attempts_and_find_final_evaluations(
+    tx: Tx, evaluated_attempts: Sequence[EvaluatedAttempt]
+) -> dict[UUID, AttemptEvaluation]:
+    """Store attempts and their results; returns the results by delivery, without those whose next attempt it was not.
+
+    A delivery that is answered 410 ends only if the subscription still has the called URL.
+    """
     recorded = await store.record_attempts_and_list_delivery_ids(tx, evaluated_attempts)
     ours = [outcome for outcome in evaluated_attempts if outcome.delivery_id in recorded]
     answers: dict[UUID, subscriptions.PartnerAttemptOutcomes] = {}
@@ -201,11 +207,21 @@ async def record_attempts_and_list_delivery_ids(tx: Tx, evaluated_attempts: Sequ
         mine.outcomes.append(_answer(outcome))
     if answers:
         await _expire_held_back(tx, await subscriptions.record_attempt_outcomes(tx, answers))
-    # In a fixed order, so that two workers never wait for each other's subscriptions.
-    for outcome in sorted(ours, key=lambda outcome: outcome.subscription_id):
-        if outcome.evaluation.suspends_subscription:
-            await subscriptions.suspend(tx, outcome.partner, outcome.subscription_id, called_url=outcome.url)
-    return recorded
+    ended = await _suspend_gone_receivers(tx, [one for one in ours if one.evaluation.suspends_subscription])
+    return {one.delivery_id: one.evaluation for one in ours} | dict.fromkeys(ended, AttemptEvaluation("failed"))
+
+
+async def _suspend_gone_receivers(tx: Tx, gone: Sequence[EvaluatedAttempt]) -> list[UUID]:
+    """Suspend the subscriptions of receivers that answered 410, and end these deliveries; returns the ended ones."""
+    ended = [
+        one.delivery_id
+        # In a fixed order, so that two workers never wait for each other's subscriptions.
+        for one in sorted(gone, key=lambda outcome: outcome.subscription_id)
+        if await subscriptions.suspend_unless_url_replaced(tx, one.partner, one.subscription_id, one.url)
+    ]
+    if ended:
+        await store.end_deliveries(tx, ended, "failed")
+    return ended
 
 
 def _answer(outcome: EvaluatedAttempt) -> AttemptOutcome:

@@ -149,7 +149,10 @@ async def record_attempts_and_list_delivery_ids(tx: Tx, evaluated_attempts: Sequ
 
 @across_partners("held")
 async def end_deliveries(tx: Tx, delivery_ids: Sequence[UUID], status: Literal["cancelled", "failed"]) -> None:
-    """End pending deliveries: cancelled if their subscription no longer accepts any, failed if they are too old."""
+    """End pending deliveries.
+
+    Cancelled if their subscription no longer accepts any, failed if they are too old or their receiver is gone.
+    """
     await tx.execute(
         """
         update webhook_delivery set status = $4, next_attempt_at = null, finished_at = $2

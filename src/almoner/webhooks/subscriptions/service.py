@@ -184,19 +184,29 @@ async def rotate_secret(
     return changed
 
 
-async def suspend(tx: Tx, partner: Partner, subscription_id: UUID, *, called_url: str | None = None) -> None:
-    """Suspend deliveries until the partner resumes them (settled 7 and 11); idempotent.
+async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
+    """Suspend deliveries until the partner resumes them (settled 7 and 11); idempotent."""
+    if (subscription := await store.find_for_update(tx, partner, subscription_id)) is not None:
+        await _suspend_locked(tx, partner, subscription)
 
-    ``called_url``: suspend only while this is still the subscription's URL.
-    """
+
+async def suspend_unless_url_replaced(tx: Tx, partner: Partner, subscription_id: UUID, called_url: str) -> bool:
+    """Suspend deliveries as ``suspend`` does; False if ``called_url`` is no longer the subscription's URL."""
     subscription = await store.find_for_update(tx, partner, subscription_id)
-    if subscription is None or not domain.SUBSCRIPTION.allows_transition(subscription.status, "suspended"):
-        return
-    if called_url is not None and subscription.url != called_url:
+    if subscription is None:
+        return True  # deleted: it gets no deliveries any more
+    if subscription.url != called_url:
+        return False
+    await _suspend_locked(tx, partner, subscription)
+    return True
+
+
+async def _suspend_locked(tx: Tx, partner: Partner, subscription: WebhookSubscription) -> None:
+    if not domain.SUBSCRIPTION.allows_transition(subscription.status, "suspended"):
         return
     suspended = replace(subscription, status="suspended", updated_at=tx.now)
     await store.update(tx, partner, suspended)
-    await _limit_attempts(tx, {subscription_id: ReceiverHealth()})  # waiting deliveries are cancelled, not held back
+    await _limit_attempts(tx, {subscription.id: ReceiverHealth()})  # waiting deliveries are cancelled, not held back
     await outbox.emit_event(
         tx, partner.id, SUSPENDED_EVENT, schemas.subscription_response(tx, suspended, include_secret=False)
     )
