@@ -189,6 +189,23 @@ async def test_a_gift_begun_before_midnight_has_the_day_of_its_payment_wherever_
     await finance.close()
 
 
+async def test_a_transfer_of_the_same_day_is_not_received_before_its_gift_was_begun(in_new_york: Service) -> None:
+    service, tenant = in_new_york, await in_new_york.tenant()
+    service.clock.advance_to(datetime(2027, 2, 1, 20, 0, tzinfo=UTC))  # three in the afternoon
+    giving = await open_session(service, service.client(tenant.secret))
+    await begun(giving)
+    named = await reference(giving)
+    service.clock.advance(days=1)
+    await stated(giving, came("T1", 2500, named, day="2027-02-01"), reference="S1")
+    await service.drain()
+    [paid] = await giving.donations()
+    finance = await desk(service, tenant, "finance")
+    shown = await finance.get(f"{finance.home}/donations/{paid['id']}")
+    received = rf'Payment received</p>\n<p class="small"><time datetime="{re.escape(paid["createdAt"])}">'
+    assert re.search(received, shown.text)
+    await finance.close()
+
+
 async def test_a_card_payment_of_a_tax_years_last_evening_is_claimed_for_that_year(
     empty_database: TestDatabase,
 ) -> None:

@@ -82,13 +82,16 @@ class DonationPages:
         )
 
     async def _received_at(self, visitor: SignedInRequest, donation: Record) -> str | None:
-        """When the donation's payment was received; None if it is not paid."""
+        """When the donation's payment was received; None if it is not paid.
+
+        The time of a bank transfer is not known, only its day: it is not before the donation was created.
+        """
         if donation["status"] not in PAID:
             return None
         donation_id = self._context.parse_id("donation", donation["id"])
         async with self._context.db.read() as tx:
             paid = await donations.get(tx, partner_from_request(visitor), donation_id)
-            return iso_timestamp(await receipts.load_payment_received_at(tx, paid))
+            return iso_timestamp(max(await receipts.load_payment_received_at(tx, paid), paid.created_at))
 
     async def refund(self, visitor: SignedInRequest) -> Response:
         """Show a form with the refundable amount, then start the refund, once for each form."""
