@@ -47,9 +47,10 @@ async def _load_lines(tx: Tx, partner: Partner, disbursement_id: UUID) -> tuple[
     listed: list[RemittanceLine] = []
     totals, after = RemittanceTotals(), None
     while found := await donations.list_donations_of_disbursement(tx, disbursement_id, after):
-        issued = await receipts.load_receipts_by_donation(tx, partner, [one.id for one in found])
+        shown = found[: domain.MAX_LINES - len(listed)]
+        issued = await receipts.load_receipts_by_donation(tx, partner, [one.id for one in shown]) if shown else {}
         received = {donation_id: receipt.received_at for donation_id, receipt in issued.items()}
         lines = [domain.remittance_line_of(one, received.get(one.id)) for one in found]
-        listed += lines[: domain.MAX_LINES - len(listed)]
+        listed += lines[: len(shown)]
         totals, after = totals.with_lines(lines), found[-1].id
     return listed, totals
