@@ -109,7 +109,7 @@ def format_iso_date(year: str, month: int, day: str) -> str | None:
 
 
 class IrsFileFormat(NamedTuple):
-    """The line format of one IRS list. ``fits``: whether a line's fields have this format."""
+    """The line format of one IRS list. ``matches``: whether a line's fields have this format."""
 
     source: str
     title: str

@@ -39,7 +39,7 @@ class ExtractRow(NamedTuple):
 
 
 class ExtractTable(NamedTuple):
-    """A table that is read. ``lacking``: what is unknown without it; empty if the table is required."""
+    """A table that is read. ``unknown_without_table``: empty if the table is required."""
 
     name: str
     columns: tuple[str, ...]

@@ -60,7 +60,7 @@ class _OfacFileSet:
 
 @dataclass(frozen=True, slots=True)
 class OfacReader:
-    """Reads one of OFAC's lists. ``least``: the minimum number of entries of a complete list."""
+    """Reads one of OFAC's lists. ``min_entries``: of a complete list."""
 
     code: str
     title: str

@@ -66,8 +66,8 @@ NO_FACTORS: Final = AuthenticationFactors(password=False, authenticator=False, p
 class Passkey:
     """A person's passkey.
 
-    ``sign_count``: the last signature counter of its device; synced passkeys always report 0. ``went_back``: the
-    counter did not increase at the last use.
+    ``sign_count``: the last signature counter of its device; synced passkeys always report 0.
+    ``sign_count_not_increased``: at the last use.
     """
 
     id: UUID

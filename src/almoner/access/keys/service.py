@@ -122,7 +122,7 @@ async def set_rate_limits(
 async def list_requests_page(
     tx: Tx, partner: Partner, filters: ApiRequestFilter, before: UUID | None, size: int
 ) -> ApiRequestPage:
-    """One page, newest first. A page that is not full has a ``next`` while more requests remain to be searched."""
+    """One page, newest first. A page that is not full has a ``next_before_id`` while more remain to be searched."""
     if filters.request_id is not None:
         found = await store_requests.find_request(tx, partner, filters.request_id)
         return ApiRequestPage([] if found is None else [found], None)

@@ -105,8 +105,8 @@ class ProviderMetadata:
 class IdentityClaims:
     """The verified claims of an ID token about a person.
 
-    ``authenticated_at``: when they authenticated at the provider, None if unknown. ``by_two``: with more than one
-    factor (RFC 8176, ``mfa``).
+    ``authenticated_at``: when they authenticated at the provider, None if unknown. ``used_multi_factor``: more than
+    one factor (RFC 8176, ``mfa``).
     """
 
     issuer: str

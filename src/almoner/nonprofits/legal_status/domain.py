@@ -97,7 +97,7 @@ class LegalStatus:
 class RegistryNumberStatus:
     """The reports of all sources about a registration number, and its legal status.
 
-    ``lister``: the report of the source that lists it, else of the one that would; None without any source.
+    ``listing_report``: of the source that lists it, else of the one that would; None without any source.
     """
 
     reports_by_source: Mapping[str, SourceReport]

@@ -64,7 +64,7 @@ async def set_planner_join_method(tx: Tx, *, uses_nested_loops: bool) -> None:
 
 
 async def stage_numbers_and_linked_numbers(tx: Tx, numbers: Collection[RegistryNumber]) -> None:
-    """Collect these numbers and all linked to them in a temporary table for ``narrow`` queries."""
+    """Collect these numbers and all linked to them in a temporary table for ``staged_only`` queries."""
     await tx.execute(
         """
         create temporary table merge_number on commit drop as

@@ -195,7 +195,7 @@ class BlobStore:
             await self._storage.remove(key)
 
     async def list_blobs(self) -> AsyncIterator[ListedBlob]:
-        """List all blobs in the storage; ``is_own`` distinguishes this deployment's from others."""
+        """List all blobs in the storage; ``owns_blob`` distinguishes this deployment's from others."""
         _ensure_outside_transaction()
         async for listed in self._storage.list_blobs():
             yield listed

@@ -23,8 +23,8 @@ class NonprofitEvidence:
     """The known websites and registration of the nonprofit.
 
     ``websites``: those of its record. ``are_websites_confirmed``: whether they come from a register or a reviewer.
-    ``doubt``: why the register's data may not decide, as a code; None if they may. ``is_active``: None while it is no
-    organisation yet.
+    ``is_active``: None while it is no organisation yet. ``unreliable_reason``: why the register's data may not decide,
+    as a code; None if they may.
     """
 
     websites: tuple[str, ...] = ()

@@ -468,11 +468,12 @@ def _payment_outcome(payment: Payment, provider_payment: ProviderPayment) -> Pay
 async def start_payment(
     context: PaymentContext, session_id: UUID, details: DonationDetails, browser: BrowserFingerprint | None = None
 ) -> SessionDonation:
-    """Create the session's donation and its payment at the provider; ``url`` is the payment page.
+    """Create the session's donation and its payment at the provider; ``payment_url`` is the payment page.
 
-    Without ``url`` the state says why: PAID, HELD. A second call with the same donation returns the same page; with
-    another amount it cancels the first payment and creates a new one. Raises NotFound, AccountPaused, SessionExpired,
-    SessionAlreadyCompleted, WrongTargetCurrency, CannotAcceptDonations, TooManyCardAttempts, ProviderUnavailable.
+    Without ``payment_url`` the state says why: PAID, HELD. A second call with the same donation returns the same page;
+    with another amount it cancels the first payment and creates a new one. Raises NotFound, AccountPaused,
+    SessionExpired, SessionAlreadyCompleted, WrongTargetCurrency, CannotAcceptDonations, TooManyCardAttempts,
+    ProviderUnavailable.
 
     ``browser``: the donor's; the card testing limits may raise RateLimited or EmailCodeRequired. None skips them, as in
     simulations.
@@ -498,7 +499,7 @@ async def refresh_due_donation_payment(context: PaymentContext, payment_id: UUID
 async def start_bank_transfer(
     context: PaymentContext, session_id: UUID, details: DonationDetails, browser: BrowserFingerprint | None = None
 ) -> SessionDonation:
-    """Create the session's donation to be paid by bank transfer; ``url`` is the page with the details."""
+    """Create the session's donation to be paid by bank transfer; ``payment_url`` is the page with the details."""
     return await leases.run_leased_external_call_flow(
         context.db, _StartPayment(context, session_id, details, browser, BANK_TRANSFER)
     )

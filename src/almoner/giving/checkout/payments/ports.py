@@ -145,7 +145,7 @@ class PaymentProvider(Protocol):
         ...
 
     async def cancel_payment(self, payment_id: str) -> ProviderPayment:
-        """Cancel an unpaid payment; one that has already ended is returned unchanged. Raises like ``fetch``."""
+        """Cancel an unpaid payment; one that has already ended is returned unchanged. Raises like ``fetch_payment``."""
         ...
 
     async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:

@@ -91,7 +91,7 @@ async def store_change_and_emit_event(
 async def store_change_with_charge(
     tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge | None, event_type: str | None = None
 ) -> DonationSubscription:
-    """Like ``save``, with the subscription's open due date; None if it has none."""
+    """Like ``store_change_and_emit_event``, with the subscription's open due date; None if it has none."""
     subscription = replace(subscription, updated_at=tx.now)
     subscription = replace(
         subscription, wake_at=domain.next_processing_at(subscription, charge, tx.deployment.time_zone)

@@ -87,7 +87,7 @@ async def get_subscription_of_same_donor(
 async def load_page_of_one_regular_donation(
     tx: Tx, link_subscription_id: UUID, subscription_id: UUID
 ) -> RegularDonationsPageContent:
-    """Like ``load``, with a single subscription. Raises NotFound."""
+    """Like ``load_page_of_all_regular_donations``, with a single subscription and without receipts. Raises NotFound."""
     subscription = await get_subscription_of_same_donor(tx, link_subscription_id, subscription_id)
     partner = Partner(subscription.partner_id)
     return RegularDonationsPageContent(

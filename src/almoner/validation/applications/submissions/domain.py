@@ -164,10 +164,10 @@ class LatestAppeal:
 class CheckRecords:
     """The current records of a submission's checks.
 
-    None: the check is not run. ``nonprofit_asked_at``: since when the nonprofit is asked about the applicant.
-    ``evaluated``: None until it was, and for decided requests. ``alone``: whether the submission created the request
-    and no other record uses it. ``appeal``: the newest, None without one. ``requested_evidence``: by check, until it
-    arrives.
+    None: the check is not run. ``pending_review``: None until the request was evaluated, and once it is decided.
+    ``exclusive_request``: whether the submission created the request and no other record uses it.
+    ``nonprofit_asked_at``: since when the nonprofit is asked about the applicant. ``appeal``: the newest, None without
+    one. ``requested_evidence``: by check, until it arrives.
     """
 
     configuration: Configuration
