@@ -98,7 +98,7 @@ async def test_a_form_with_other_entries_or_a_refused_form_is_applied(admin: Bro
 
 
 async def test_a_partner_and_its_keys_are_created_once(service: Service, tenant: Tenant, admin: Browser) -> None:
-    made = await send_twice(admin, "/operator/partners/new", name=factories.unique("Bright Bank"))
+    made = await send_twice(admin, "/operator/partners/new", name=factories.unique("Clear Bank"))
     assert len(secrets(made)) == 2
     partner = re.search(r"sandbox_partner_\w+", made[1].text)
     assert partner is not None
