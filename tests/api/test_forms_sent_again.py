@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
+from uuid import UUID
 
 import httpx
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from almoner.access.keys import service as keys
 from almoner.access.operators import service as operators
 from almoner.giving.banking.bank_statements import service as bank_statements
+from almoner.platform.audit import log as audit
 from almoner.platform.crypto import DecryptionFailed
 from almoner.platform.observability import incidents
 from almoner.webhooks.subscriptions import service as webhook_subscriptions
@@ -70,6 +72,13 @@ def secrets(answers: Sequence[httpx.Response]) -> list[str]:
     return shown[0]
 
 
+async def told(service: Service, action: str, scope: UUID, actor: str | None = None) -> list[tuple[str, bool]]:
+    """The subject of each entry with this action, sorted, and whether it says that a secret was shown again."""
+    async with service.db.read() as tx:
+        found = await audit.list_entries(tx, scope, action=action, actor=actor)
+    return sorted((one.subject, (one.details or {}).get("shown_again", False) is True) for one in found)
+
+
 async def count_keys(service: Service, tenant: Tenant) -> int:
     """The number of the partner's API keys."""
     async with service.db.read() as tx:
@@ -104,6 +113,11 @@ async def test_a_partner_and_its_keys_are_created_once(service: Service, tenant:
     assert partner is not None
     assert partner[0] in made[0].text
     assert await entries(service, "partner.added", partner[0]) == 1
+    partner_id = service.db.deployment.ids.decode("partner", partner[0])
+    assert partner_id is not None
+    (key, _), *others = shown = await told(service, "key.created", partner_id)
+    assert [again for _, again in shown] == [False, True] * 2
+    assert [name for name, _ in others].count(key) == 1
 
 
 async def test_an_administrator_creates_and_rotates_a_key_once(
@@ -116,6 +130,8 @@ async def test_an_administrator_creates_and_rotates_a_key_once(
     assert newest is not None
     secrets(await send_twice(admin, f"{page}/keys/{newest[1]}/rotate", overlap="0"))
     assert await count_keys(service, tenant) == before + 2
+    for action in ("key.created", "key.rotated"):
+        assert await told(service, action, tenant.partner.id) == [(newest[1], False), (newest[1], True)]
 
 
 async def test_a_member_creates_and_rotates_a_key_once(service: Service, tenant: Tenant, owner: Desk) -> None:
@@ -125,11 +141,14 @@ async def test_a_member_creates_and_rotates_a_key_once(service: Service, tenant:
     async with service.db.read() as tx:
         key = await keys.find_by_secret(tx, secret)
     assert key is not None
-    page = f"{owner.home}/keys/{service.db.deployment.ids.encode('apikey', key.id)}"
+    name = service.db.deployment.ids.encode("apikey", key.id)
+    page = f"{owner.home}/keys/{name}"
     [rotated] = secrets(await send_twice(owner, page, do="rotate", overlap="0"))
     assert (await service.client(secret).get("/v1/categories")).status_code == 401
     assert (await service.client(rotated).get("/v1/categories")).status_code == 200
     assert await count_keys(service, tenant) == before + 2
+    for action in ("key.created", "key.rotated"):
+        assert await told(service, action, tenant.partner.id) == [(name, False), (name, True)]
 
 
 async def test_a_secret_that_is_shown_again_cannot_be_read_in_the_database(
@@ -157,7 +176,9 @@ async def test_an_operator_creates_a_token_once(service: Service) -> None:
     browser = await signed_in(service, person)
     secrets(await send_twice(browser, "/operator/tokens", do="make", name="laptop", days="90"))
     async with service.db.read() as tx:
-        assert len(await operators.list_tokens(tx, person.id)) == 1
+        [token] = await operators.list_tokens(tx, person.id)
+        name, actor = tx.ids.encode(operators.TOKEN_ID, token.id), tx.ids.encode(operators.ID, person.id)
+    assert await told(service, "operator_token.created", audit.DEPLOYMENT, actor) == [(name, False), (name, True)]
     await browser.close()
 
 

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
 from typing import Final, get_args
+from uuid import UUID
 
 from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import problems_by_field
 from almoner.access.accounts.page_guard import SignedInRequest
-from almoner.access.keys.domain import Kind
+from almoner.access.keys.domain import ApiKey, Kind
 from almoner.access.members.service import api_keys
 from almoner.access.partners.domain import PartnerAccount
 from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
@@ -79,16 +80,19 @@ class PartnerKeyPages:
         if kind is None:
             raise IncorrectParams("kind: select a key type")
         scopes = frozenset(entered_values["scopes"].replace(",", " ").split())
+        by, name, partner = self._context.audit_context(visitor), entered_values["name"], Partner(account.id)
 
-        async def create(tx: Tx) -> tuple[str, str]:
-            by, name = self._context.audit_context(visitor), entered_values["name"]
-            key, secret = await api_keys.create(
-                tx, Partner(account.id), by, kind, name, scopes, is_created_by_administrator=True
-            )
-            return key.name, secret
+        async def create(tx: Tx) -> tuple[UUID, str]:
+            key, secret = await api_keys.create(tx, partner, by, kind, name, scopes, is_created_by_administrator=True)
+            return key.id, secret
+
+        async def record_again(tx: Tx, shown: tuple[UUID, str]) -> None:
+            await api_keys.record_secret_shown_again(tx, by, await api_keys.get(tx, partner, shown[0]))
 
         async with self._context.db.write() as tx:
-            name, secret = await visitor.apply_form_once(tx, partial(create, tx), tuple[str, str])
+            _, secret = await visitor.apply_form_once(
+                tx, partial(create, tx), tuple[UUID, str], partial(record_again, tx)
+            )
         return await self._secret(visitor, account, f"Key {name} was created", secret)
 
     async def rotate(self, visitor: SignedInRequest) -> Response:
@@ -121,15 +125,22 @@ class PartnerKeyPages:
         if not (overlap.isascii() and overlap.isdecimal() and len(overlap) <= 3):
             raise IncorrectParams("overlap: enter a number of hours, for example 24")
 
-        async def rotate(tx: Tx) -> tuple[str, str]:
-            by, old = self._context.audit_context(visitor), await get_api_key_from_url(tx, visitor)
-            key, secret = await api_keys.rotate(tx, by, old, timedelta(hours=int(overlap)), may_grant_donor_data=True)
-            return key.name, secret
+        by, hours = self._context.audit_context(visitor), timedelta(hours=int(overlap))
+
+        async def rotate(tx: Tx, old: ApiKey) -> tuple[UUID, str]:
+            key, secret = await api_keys.rotate(tx, by, old, hours, may_grant_donor_data=True)
+            return key.id, secret
+
+        async def record_again(tx: Tx, old: ApiKey, shown: tuple[UUID, str]) -> None:
+            key = await api_keys.get(tx, Partner(old.partner_id), shown[0])
+            await api_keys.record_secret_shown_again(tx, by, key, old_key=old)
 
         async with self._context.db.write() as tx:
-            account = await get_partner_from_url(tx, visitor)
-            name, secret = await visitor.apply_form_once(tx, partial(rotate, tx), tuple[str, str])
-        return await self._secret(visitor, account, f"Key {name} was replaced", secret)
+            account, old = await get_partner_from_url(tx, visitor), await get_api_key_from_url(tx, visitor)
+            _, secret = await visitor.apply_form_once(
+                tx, partial(rotate, tx, old), tuple[UUID, str], partial(record_again, tx, old)
+            )
+        return await self._secret(visitor, account, f"Key {old.name} was replaced", secret)
 
     async def _secret(self, visitor: SignedInRequest, account: PartnerAccount, title: str, secret: str) -> Response:
         return await self._context.render_console_page(

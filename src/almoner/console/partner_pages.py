@@ -1,8 +1,10 @@
 """Pages about partners: list and create partners, and view their settings, keys and members."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
+from uuid import UUID
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -64,6 +66,16 @@ def routes(context: ConsoleContext) -> list[Route]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class _NewPartner:
+    """A partner that was created, and the secrets of its first keys."""
+
+    id: UUID
+    key_ids: Sequence[UUID]
+    secret: str
+    publishable: str
+
+
 class _PartnerPages:
     """The pages: the list of partners, the form for a new partner, and a page for each partner."""
 
@@ -121,27 +133,35 @@ class _PartnerPages:
 
     async def _create(self, visitor: SignedInRequest, name: str) -> Response:
         async with self._context.db.write() as tx:
-            text, secret, publishable = await visitor.apply_form_once(
-                tx, partial(self._create_with_keys, tx, visitor, name), tuple[str, str, str]
+            made = await visitor.apply_form_once(
+                tx,
+                partial(self._create_with_keys, tx, visitor, name),
+                _NewPartner,
+                partial(self._record_secrets_shown_again, tx, visitor),
             )
+        text = self._context.format_id("partner", made.id)
         return await self._context.render_console_page(
             visitor,
             "partner_secret.html",
             title=f"Partner {name} was created",
             path=f"{PATH}/{text}",
             partner=name,
-            secrets=[("Partner", text), ("Secret key", secret), ("Publishable key", publishable)],
+            secrets=[("Partner", text), ("Secret key", made.secret), ("Publishable key", made.publishable)],
         )
 
-    async def _create_with_keys(self, tx: Tx, visitor: SignedInRequest, name: str) -> tuple[str, str, str]:
-        """Create the partner; returns its ID, its secret key and its publishable key."""
+    async def _create_with_keys(self, tx: Tx, visitor: SignedInRequest, name: str) -> _NewPartner:
         by, account = self._context.audit_context(visitor), await partners.create(tx, name)
         scope, text = Partner(account.id), tx.ids.encode("partner", account.id)
         await self._context.record_audit_entry(tx, visitor, account.id, "partner.added", text)
         await configurations.create_default(tx, scope)
-        _, secret = await api_keys.create(tx, scope, by, "secret", "first", frozenset(), may_grant_donor_data=True)
-        _, publishable = await api_keys.create(tx, scope, by, "publishable", "first", frozenset())
-        return text, secret, publishable
+        key, secret = await api_keys.create(tx, scope, by, "secret", "first", frozenset(), may_grant_donor_data=True)
+        public_key, publishable = await api_keys.create(tx, scope, by, "publishable", "first", frozenset())
+        return _NewPartner(account.id, [key.id, public_key.id], secret, publishable)
+
+    async def _record_secrets_shown_again(self, tx: Tx, visitor: SignedInRequest, made: _NewPartner) -> None:
+        by = self._context.audit_context(visitor)
+        for key_id in made.key_ids:
+            await api_keys.record_secret_shown_again(tx, by, await api_keys.get(tx, Partner(made.id), key_id))
 
     async def logo(self, visitor: SignedInRequest) -> Response:
         """Upload a logo."""

@@ -198,13 +198,18 @@ async def complete_claim(
 
 
 async def apply_form_once(
-    tx: Tx, partner: Partner, form_secret: bytes, apply: Callable[[], Awaitable[T]], result_type: type[T]
+    tx: Tx,
+    partner: Partner,
+    form_secret: bytes,
+    apply: Callable[[], Awaitable[T]],
+    result_type: type[T],
+    on_repeated: Callable[[T], Awaitable[None]] | None = None,
 ) -> T:
     """Apply a page's form and store the result, or return the stored result if the form was applied before.
 
     Waits while an identical form is being applied. An empty result is not stored. ``form_secret``: identifies the form.
     The server does not store it, and the result, which may contain a secret that is shown once, cannot be decrypted
-    without it.
+    without it. ``on_repeated``: called with the stored result, if there is one.
     """
     key_hash = tx.vault.compute_keyed_hash("form", partner.id.bytes + form_secret)
     await tx.execute("select pg_advisory_xact_lock($1)", int.from_bytes(key_hash[:8], signed=True))
@@ -213,7 +218,11 @@ async def apply_form_once(
     )
     vault = Vault(tx.vault.compute_keyed_hash("form-result", form_secret))
     if stored is not None:
-        return msgspec.json.decode(vault.decrypt(stored, context="form", associated_data=key_hash), type=result_type)
+        decrypted = vault.decrypt(stored, context="form", associated_data=key_hash)
+        first_result = msgspec.json.decode(decrypted, type=result_type)
+        if on_repeated is not None:
+            await on_repeated(first_result)
+        return first_result
     if result := await apply():
         await tx.execute(
             """

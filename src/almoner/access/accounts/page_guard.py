@@ -139,10 +139,17 @@ class SignedInRequest:
         """The key of the posted form, which is the same if the form is submitted again; None without one."""
         return self.form_value(_FORM_KEY)[:100] or None
 
-    async def apply_form_once(self, tx: Tx, apply: Callable[[], Awaitable[T]], result_type: type[T]) -> T:
+    async def apply_form_once(
+        self,
+        tx: Tx,
+        apply: Callable[[], Awaitable[T]],
+        result_type: type[T],
+        on_repeated: Callable[[T], Awaitable[None]] | None = None,
+    ) -> T:
         """Apply the posted form, or return the first result if it was submitted again with the same entries and file.
 
-        An empty result is not stored. A form without a key is applied each time.
+        An empty result is not stored. A form without a key is applied each time. ``on_repeated``: called with the first
+        result if the form was submitted again. A page that then shows a secret again records this.
         """
         if self.form_key is None:
             return await apply()
@@ -150,7 +157,8 @@ class SignedInRequest:
         uploaded = self.upload.uploaded_file if self.upload else None
         file_hash = uploaded.sha256.hex() if uploaded else ""
         form_secret = self.sign_in.id.bytes + msgspec.json.encode([self.path, entered, file_hash])
-        return await idempotency.apply_form_once(tx, Partner(self.realm.id), form_secret, apply, result_type)
+        scope = Partner(self.realm.id)
+        return await idempotency.apply_form_once(tx, scope, form_secret, apply, result_type, on_repeated)
 
     @property
     def has_entered_values(self) -> bool:

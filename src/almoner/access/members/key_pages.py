@@ -147,6 +147,7 @@ class ApiKeyPages:
                     visitor,
                     texts,
                     lambda tx: api_keys.rotate(tx, by, key, overlap, may_grant_donor_data=by_owner),
+                    old_key=key,
                 )
             case "revoke":
                 async with self._context.db.write() as tx:
@@ -156,17 +157,29 @@ class ApiKeyPages:
                 raise NotFound
 
     async def _show_secret(
-        self, visitor: SignedInRequest, texts: PageTexts, make: Callable[[Tx], Awaitable[NewApiKey]]
+        self,
+        visitor: SignedInRequest,
+        texts: PageTexts,
+        make: Callable[[Tx], Awaitable[NewApiKey]],
+        *,
+        old_key: ApiKey | None = None,
     ) -> Response:
-        """Make a key, once for each form, and show its secret."""
+        """Make a key, once for each form, and show its secret. ``old_key``: the key that is rotated, if one is."""
 
         async def make_key(tx: Tx) -> tuple[UUID, str]:
             key, secret = await make(tx)
             return key.id, secret
 
+        async def record_again(tx: Tx, shown: tuple[UUID, str]) -> None:
+            by, key = self._context.audit_context(visitor), await api_keys.get(tx, partner, shown[0])
+            await api_keys.record_secret_shown_again(tx, by, key, old_key=old_key)
+
+        partner = partner_from_request(visitor)
         async with self._context.db.write() as tx:
-            key_id, secret = await visitor.apply_form_once(tx, partial(make_key, tx), tuple[UUID, str])
-            key = await api_keys.get(tx, partner_from_request(visitor), key_id)
+            key_id, secret = await visitor.apply_form_once(
+                tx, partial(make_key, tx), tuple[UUID, str], partial(record_again, tx)
+            )
+            key = await api_keys.get(tx, partner, key_id)
         return self._show(visitor, texts, "secret.html", key=self._facts(key, texts), secret=secret)
 
     def _show(

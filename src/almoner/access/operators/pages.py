@@ -293,8 +293,14 @@ class _TokenPages(_PageBase):
             )
             return token.id, secret
 
+        async def record_again(tx: Tx, shown: tuple[UUID, str]) -> None:
+            by, token = visitor.audit_context(tx.ids), await service.get_token(tx, shown[0])
+            await service.record_token_shown_again(tx, by, visitor.person, token)
+
         async with self._db.write() as tx:
-            token_id, secret = await visitor.apply_form_once(tx, partial(create, tx), tuple[UUID, str])
+            token_id, secret = await visitor.apply_form_once(
+                tx, partial(create, tx), tuple[UUID, str], partial(record_again, tx)
+            )
             token = await service.get_token(tx, token_id)
         return self._show(visitor, "token.html", token=self._token(token), secret=secret)
 

@@ -92,13 +92,24 @@ async def rotate(
     return NewApiKey(key, secret)
 
 
+async def record_secret_shown_again(
+    tx: Tx, audit_context: AuditContext, key: ApiKey, *, old_key: ApiKey | None = None
+) -> None:
+    """Record that the secret of a new key was shown again. ``old_key``: the key that was rotated, if one was."""
+    if old_key is None:
+        await _record(tx, audit_context, "key.created", key, shown_again=True)
+    else:
+        successor = tx.ids.encode("apikey", key.id)
+        await _record(tx, audit_context, "key.rotated", old_key, successor=successor, shown_again=True)
+
+
 async def revoke(tx: Tx, audit_context: AuditContext, key: ApiKey) -> None:
     """Revoke an API key; nothing happens if it has ended."""
     if await keys.revoke(tx, key.id):
         await _record(tx, audit_context, "key.revoked", key)
 
 
-async def _record(tx: Tx, by: AuditContext, action: str, key: ApiKey, **details: str) -> None:
+async def _record(tx: Tx, by: AuditContext, action: str, key: ApiKey, **details: str | bool) -> None:
     reported = {"kind": key.kind, "scopes": sorted(key.scopes), **details}
     subject = tx.ids.encode("apikey", key.id)
     await audit.record_entry(tx, key.partner_id, by.actor, action, subject, ip_address=by.ip_address, details=reported)

@@ -338,6 +338,12 @@ async def create_token(
     return NewOperatorToken(token, secret)
 
 
+async def record_token_shown_again(tx: Tx, audit_context: AuditContext, operator: Person, token: OperatorToken) -> None:
+    """Record that the secret of a new operator token was shown again."""
+    named, whose = tx.ids.encode(TOKEN_ID, token.id), _text(tx, operator)
+    await _record(tx, audit_context, "operator_token.created", named, operator=whose, shown_again=True)
+
+
 async def _may_hand_over(tx: Tx, by: AuditContext, operator: Person) -> bool:
     """Whether ``by`` may create tokens for others: the machine's account for the first operator or a sandbox's demo."""
     if by.actor.kind != "machine":
