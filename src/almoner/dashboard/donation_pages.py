@@ -1,6 +1,7 @@
 """The page of a donation, and its actions: refund it, reassign it, or resend its receipt."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from starlette.responses import Response
@@ -142,7 +143,7 @@ class DonationPages:
         return max(0, min(left, limits.get(donation["currencyCode"], 0) - gone))
 
     async def reassign(self, visitor: SignedInRequest) -> Response:
-        """Reassign a donation to another nonprofit, with a reason."""
+        """Reassign a donation to another nonprofit, with a reason, once for each form."""
         donation = await self._records.get_record(visitor, DONATIONS)
         texts = build_page_texts(self._context, visitor)
         typed = {name: visitor.form_value(name).strip() for name in ("organisationId", "ground", "reason")}
@@ -155,8 +156,8 @@ class DonationPages:
         elif visitor.form:
             try:
                 async with self._context.db.write() as tx:
-                    await self._reassign(tx, visitor, donation, typed)
-                return redirect_to(f"{visitor.portal.home}{DONATIONS.path}/{donation['id']}?done=reassigned")
+                    done = await visitor.apply_form_once(tx, partial(self._reassign, tx, visitor, donation, typed), str)
+                return redirect_to(f"{visitor.portal.home}{DONATIONS.path}/{donation['id']}?done={done}")
             except Problem as refused:
                 reason = join_reasons_as_english(refused.reasons or [refused.message])
                 problems = {"organisationId": texts.language.html("dashboard.reassign.refused", reason=reason)}
@@ -183,8 +184,8 @@ class DonationPages:
 
     async def _reassign(
         self, tx: Tx, visitor: SignedInRequest, donation: Record, entered_values: Mapping[str, str]
-    ) -> None:
-        """Reassign the donation as entered. Raises Problem."""
+    ) -> str:
+        """Reassign the donation as entered; returns what the page says then. Raises Problem."""
         organisation_id = self._context.parse_id("organisation", entered_values["organisationId"])
         by, partner = self._context.audit_context(visitor), partner_from_request(visitor)
         given = await reassignments.reassign_donation(
@@ -201,6 +202,7 @@ class DonationPages:
         await audit.record_entry(
             tx, partner.id, by.actor, "donation.reassigned", donation["id"], ip_address=by.ip_address, details=named
         )
+        return "reassigned"
 
     async def resend_receipt(self, visitor: SignedInRequest) -> Response:
         """Resend the donor's receipt after confirmation, unless it is being sent already."""
