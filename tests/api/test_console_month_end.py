@@ -269,6 +269,8 @@ async def test_who_held_a_nonprofit_does_not_release_it_alone(
     account = await act(olive, f"{HOME}/payee-accounts/propose", organisation=nonprofit, **ACCOUNT)
     await act(pia, f"{account}/reject", note="the letter is forged")
     await act(olive, f"{HOME}/disbursements/run")
+    await act(olive, f"{HOME}/disbursements/run")
+    assert "No more disbursements are ready to be sent." in words(olive), "a second click does not deny the first run"
     assert await recorded(service) >= {
         "disbursements.held",
         "disbursements.released",

@@ -426,7 +426,7 @@ class DisbursementPages:
             "money_run.html",
             waiting=waiting,
             ready=[f"{count:,} of {format_amount(total)}" for count, total in ready],
-            message="No disbursements were ready to be sent." if visitor.query.get("done") == "nothing" else "",
+            message="No more disbursements are ready to be sent." if visitor.query.get("done") == "nothing" else "",
             refused=[(self._context.format_id(_TYPE, one), why) for one, why in ran.refused_disbursements]
             if ran
             else [],
