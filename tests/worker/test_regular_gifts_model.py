@@ -19,7 +19,7 @@ from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import Decline, DeclineAction, ProviderStatus
 from almoner.giving.subscriptions.charging import jobs as charging_jobs
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
-from almoner.giving.subscriptions.donation_subscriptions.domain import NOTICE, InvalidState, SubscriptionNotice
+from almoner.giving.subscriptions.donation_subscriptions.domain import NOTICE, InvalidState, SubscriptionNoticeEvent
 from almoner.kit.money import Money
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
 from almoner.platform.database.postgres import PostgresServer
@@ -85,7 +85,7 @@ class World:
         )
 
         @hearing.on_internal_event(NOTICE)
-        async def on_notice(_tx: Tx, notices: Sequence[SubscriptionNotice]) -> None:
+        async def on_notice(_tx: Tx, notices: Sequence[SubscriptionNoticeEvent]) -> None:
             self.told.update(notice.kind for notice in notices)
 
         tasks = merge_background_tasks([charging_jobs.tasks, donations_jobs.tasks, asking, hearing])

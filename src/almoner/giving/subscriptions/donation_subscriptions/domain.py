@@ -224,7 +224,7 @@ NoticeKind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class SubscriptionNotice:
+class SubscriptionNoticeEvent:
     """A notification to a donor. ``due_on``: its due date (ISO 8601), or the first of several."""
 
     subscription: UUID
@@ -233,7 +233,7 @@ class SubscriptionNotice:
     due_on: str | None = None
 
 
-NOTICE: Final = InternalEvent("internal.donation_subscription_notice", SubscriptionNotice)
+NOTICE: Final = InternalEvent("internal.donation_subscription_notice", SubscriptionNoticeEvent)
 
 
 @dataclass(frozen=True, slots=True)

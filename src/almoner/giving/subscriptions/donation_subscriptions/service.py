@@ -17,7 +17,7 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
     NoticeKind,
     PauseReason,
     SubscriptionCharge,
-    SubscriptionNotice,
+    SubscriptionNoticeEvent,
 )
 from almoner.giving.subscriptions.donation_subscriptions.schemas import DonationSubscriptionResponse
 from almoner.giving.subscriptions.donation_subscriptions.store import cursor_position_of as cursor_position_of
@@ -107,7 +107,9 @@ async def notify_donor(
     tx: Tx, subscription: DonationSubscription, kind: NoticeKind, due_on: date | None = None
 ) -> None:
     """Enqueue an email to the donor."""
-    notice = SubscriptionNotice(subscription.id, subscription.partner_id, kind, due_on.isoformat() if due_on else None)
+    notice = SubscriptionNoticeEvent(
+        subscription.id, subscription.partner_id, kind, due_on.isoformat() if due_on else None
+    )
     await outbox.emit_internal_event(tx, domain.NOTICE, notice, partner_id=subscription.partner_id)
 
 

@@ -18,7 +18,7 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
     NOTICE,
     DonationSubscription,
     NoticeKind,
-    SubscriptionNotice,
+    SubscriptionNoticeEvent,
 )
 from almoner.giving.subscriptions.donor_pages import domain as donor_pages_domain
 from almoner.giving.subscriptions.donor_pages import service as donor_pages
@@ -34,7 +34,7 @@ from almoner.platform.pages.translations import Language
 class SendNoticeJob(msgspec.Struct, frozen=True):
     """The notification to send, and when its cause happened."""
 
-    notice: SubscriptionNotice
+    notice: SubscriptionNoticeEvent
     at: datetime
 
 
