@@ -2,7 +2,7 @@
 
 A slice declares what triggers an email and how it is composed from records; ``jobs.py`` here does the rest::
 
-RECEIPT = NotificationDefinition(SEND, _TEMPLATE, compose_receipt_email, PAYMENT_SUCCESSFUL, receipt_job)
+RECEIPT = NotificationDefinition(SEND, _TEMPLATE, compose_receipt_email, PAYMENT_SUCCESSFUL, _receipt_job)
 
 async def compose_receipt_email(tx: Tx, mails: MailRenderer, job: DecodedJob[SendReceiptJob]) -> Email | None: ...
 

@@ -126,7 +126,7 @@ _APPEND_INTERNAL: Final = _APPEND.format(table="internal_event", source="values 
 
 
 async def emit_event(tx: Tx, partner_id: UUID, event_type: str, record: object) -> UUID:
-    """Write an event in the caller's transaction; returns its ID. ``partner_id`` is None for internal events."""
+    """Write a public event in the caller's transaction; returns its ID."""
     frozen = _prepare_public_event(tx, event_type, record)
     await tx.execute(_APPEND_PUBLIC, frozen.id, partner_id, frozen.type, frozen.payload, tx.now)
     _wake(tx)

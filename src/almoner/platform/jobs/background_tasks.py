@@ -5,8 +5,8 @@ Tasks without dependencies::
     tasks: Final = TaskRegistry()
     tasks.add_periodic_job("sessions.expire", service.next_expiry_at, service.expire_due_sessions)
 
-    @tasks.on_internal_event(CONFIRMED)
-    async def on_transfer_confirmed(tx: Tx, confirmed: Sequence[TransferConfirmedEvent]) -> None: ...
+    @tasks.on_internal_event(DECIDED)
+    async def on_validation_request_decided(tx: Tx, events: Sequence[RequestDecidedEvent]) -> None: ...
 
 Tasks that need a port of their slice, or another part of the deployment, are declared in a ``DependentTaskRegistry`` of
 that type, and get it as their first argument::

@@ -43,8 +43,8 @@ class CheckoutFunctions:
     payment, also the given attempt; raises ServiceUnavailable. ``fee_schedule``: the provider's fee. ``currencies``:
     those that it accepts.
 
-    ``own_bank_accounts``: our own by currency. ``start_transfer``: like ``start_payment``, for a bank transfer to one
-    of them; the payment URL is our page with the details.
+    ``own_bank_accounts``: our own by currency. ``start_bank_transfer``: like ``start_payment``, for a bank transfer
+    to one of them; the payment URL is our page with the details.
     """
 
     provider_page_origin: str
