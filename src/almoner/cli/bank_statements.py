@@ -200,8 +200,8 @@ async def explain_discrepancy(
             )
     except NotFound:
         raise BankStatementError(
-            f"{discrepancy} does not exist or needs no explanation: see `almoner bank-statements gaps` and "
-            "`provider-payouts`."
+            f"{discrepancy} does not exist or is not waiting for an explanation. List those that are with "
+            "`almoner bank-statements gaps` or `almoner bank-statements provider-payouts`."
         ) from None
     await caller.record_audit_entry(
         tx, DEPLOYMENT, "settlement.explained" if by_provider else "bank_statement.explained", discrepancy

@@ -52,7 +52,7 @@ async def draft_claim(
         str | None, typer.Option(help="Include only donations made before this date or time. Default: now.")
     ] = None,
     year_end: Annotated[
-        str, typer.Option(help="Last day of the charity's financial year, as MM-DD. Use 04-05 for a trust.")
+        str, typer.Option(help="Last day of the charity's financial year, as MM-DD. For a trust: 04-05, 5 April.")
     ] = "04-05",
     aggregate: Annotated[
         bool,

@@ -63,7 +63,7 @@ def _explanation_lines(found: DatabaseCopyCheckResult, due: int) -> list[str]:
     claim, outside = found.claim, found.stored_generation
     lines = [f"This database is treated as a copy: {found.verdict}."]
     if claim is not None:
-        lines.append(f"  deployment      {claim.id}, on its server since {iso_timestamp(claim.claimed_at)}")
+        lines.append(f"  deployment      {claim.id}, running on its server since {iso_timestamp(claim.claimed_at)}")
         lines.append(f"  data as of      {iso_timestamp(claim.generation_at)}")
         if claim.copy_detected_at is not None:
             lines.append(f"  detected        {iso_timestamp(claim.copy_detected_at)}")
