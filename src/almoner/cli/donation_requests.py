@@ -38,14 +38,7 @@ async def create_requests(database: Database) -> Output:
         pass  # check the operator before creating anything
 
     async def record(tx: Tx, ran: InvoicingResult) -> None:
-        await officer.record_audit_entry(
-            tx,
-            DEPLOYMENT,
-            "donation_requests.run",
-            "all",
-            made=len(ran.created_requests),
-            waiting=ran.uninvoiced_partner_currency_count,
-        )
+        await officer.record_audit_entry(tx, DEPLOYMENT, "donation_requests.run", "all", **ran.audit_details())
 
     ran = await donation_requests_flows.run_invoicing(database, record)
     ids = database.deployment.ids

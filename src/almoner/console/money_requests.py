@@ -419,14 +419,7 @@ class DonationRequestPages:
             officer = ActingOperator(self._context, visitor)
 
             async def record(tx: Tx, ran: InvoicingResult) -> None:
-                await officer.record_audit_entry(
-                    tx,
-                    DEPLOYMENT,
-                    "donation_requests.run",
-                    "all",
-                    made=len(ran.created_requests),
-                    waiting=ran.uninvoiced_partner_currency_count,
-                )
+                await officer.record_audit_entry(tx, DEPLOYMENT, "donation_requests.run", "all", **ran.audit_details())
 
             ran = await donation_requests_flows.run_invoicing(self._context.db, record)
             return redirect_to(

@@ -30,6 +30,10 @@ class InvoicingResult:
     created_requests: list[DonationRequest] = field(default_factory=list)
     uninvoiced_partner_currency_count: int = 0
 
+    def audit_details(self) -> dict[str, int]:
+        """The details of the run's audit entry."""
+        return {"made": len(self.created_requests), "waiting": self.uninvoiced_partner_currency_count}
+
 
 OnFinished = Callable[[Tx, InvoicingResult], Awaitable[None]]
 """Records who started the run."""

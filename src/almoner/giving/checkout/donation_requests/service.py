@@ -249,7 +249,7 @@ async def apply_overpayment_to_other_request(
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise DonationRequestError(f"the note must have 1 to {domain.MAX_NOTE} characters")
     whose = (await get(tx, ALL_PARTNERS, target_request_id)).partner_id
-    target = await _lock(tx, ALL_PARTNERS, target_request_id)  # before the transfer, as whoever receives one does
+    target = await _lock(tx, ALL_PARTNERS, target_request_id)  # before the payment, as receiving one does
     if (locked := await store.lock_request_payment(tx, overpaid_payment_id)) is None:
         raise NotFound
     if locked.status != "held":

@@ -508,7 +508,7 @@ async def cancel_gift_aid_declaration(tx: Tx, declaration_id: UUID, cancelled_fr
 
 
 class DonationsAddedToRequest(NamedTuple):
-    """The donations that were added to a donation request, and whether it can take no more."""
+    """The donations that were added to a donation request, and whether the request is now full."""
 
     donation_count: int
     total: Money
